@@ -1,0 +1,15 @@
+//! The vocabulary that every other crate speaks.
+//!
+//! Nothing here touches the disk, the clock, the network or a random source: a value of this crate
+//! can be made in a test, stored, sent and compared without a machine around it. What the outside
+//! world contributes comes in through the traits in [`seam`].
+
+pub mod alias;
+pub mod fault;
+pub mod id;
+pub mod limits;
+pub mod seam;
+pub mod size;
+pub mod state;
+pub mod text;
+pub mod walls;

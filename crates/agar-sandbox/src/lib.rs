@@ -1,0 +1,1 @@
+//! Layers, bases, runs, change sets and merging.

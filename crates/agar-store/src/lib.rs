@@ -1,0 +1,1 @@
+//! What agar remembers on disk.
