@@ -8,6 +8,7 @@ pub mod alias;
 pub mod fault;
 pub mod id;
 pub mod limits;
+pub mod run;
 pub mod seam;
 pub mod size;
 pub mod state;

@@ -114,6 +114,56 @@ impl BaseKind {
     }
 }
 
+/// Whose id the processes inside carry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Identity {
+    /// The person's own user id.
+    #[default]
+    Caller,
+    /// Root inside, the person's own id outside; for package managers.
+    FakeRoot,
+}
+
+impl Identity {
+    /// The word for it, everywhere.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Caller => "caller",
+            Self::FakeRoot => "fake_root",
+        }
+    }
+}
+
+/// How closely a sandbox is watched.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Monitor {
+    /// Not at all.
+    Off,
+    /// Each program that is started.
+    #[default]
+    Executions,
+    /// Each program that is started and each file that is opened.
+    Files,
+}
+
+impl Monitor {
+    /// Every degree, least first.
+    pub const ALL: [Self; 3] = [Self::Off, Self::Executions, Self::Files];
+
+    /// The word for it, everywhere.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Executions => "executions",
+            Self::Files => "files",
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

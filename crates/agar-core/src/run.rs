@@ -1,0 +1,91 @@
+//! How a run ended and what it used, as every record and front end says it.
+
+use crate::limits::Breach;
+use serde::{Deserialize, Serialize};
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "how")]
+pub enum End {
+    /// The command exited by itself.
+    Exited {
+        /// Its exit status.
+        status: i32,
+    },
+    /// A signal ended the command.
+    Signaled {
+        /// The number of the signal.
+        signal: i32,
+    },
+    /// There is no such command.
+    NotFound,
+    /// There is such a file, and it cannot be executed.
+    NotExecutable,
+    /// A limit ended it.
+    Stopped {
+        /// The limit and what was seen.
+        breach: Breach,
+    },
+    /// Nobody saw it end: the keeper or the machine went down first.
+    Lost,
+}
+
+impl End {
+    /// The exit status that `agar run` passes on, as a shell or a container tool would.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Exited { status } => u8::try_from(*status & 0xff).unwrap_or(u8::MAX),
+            Self::Signaled { signal } => u8::try_from(128 + (*signal & 0x7f)).unwrap_or(u8::MAX),
+            Self::NotFound => 127,
+            Self::NotExecutable => 126,
+            Self::Stopped { .. } => crate::fault::Kind::Limit.exit_code(),
+            Self::Lost => 125,
+        }
+    }
+
+    /// Whether the command ran to its end and said that all is well.
+    pub fn is_success(&self) -> bool {
+        matches!(self, Self::Exited { status: 0 })
+    }
+}
+
+/// What a run used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Usage {
+    /// Time that passed, in milliseconds.
+    pub wall_ms: u64,
+    /// Processor time in the command's own code.
+    pub user_ms: u64,
+    /// Processor time in the kernel on its behalf.
+    pub system_ms: u64,
+    /// The most memory its processes held at once.
+    pub memory_peak_bytes: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_clean_exit_is_a_success() {
+        assert!(End::Exited { status: 0 }.is_success());
+        for end in [
+            End::Exited { status: 1 },
+            End::Signaled { signal: 9 },
+            End::NotFound,
+            End::NotExecutable,
+            End::Lost,
+        ] {
+            assert!(!end.is_success() && end.exit_code() != 0, "{end:?}");
+        }
+    }
+
+    #[test]
+    fn the_status_is_what_a_shell_would_say() {
+        assert_eq!(End::Exited { status: 42 }.exit_code(), 42);
+        assert_eq!(End::Signaled { signal: 9 }.exit_code(), 137);
+        assert_eq!(End::NotFound.exit_code(), 127);
+        assert_eq!(End::NotExecutable.exit_code(), 126);
+    }
+}
