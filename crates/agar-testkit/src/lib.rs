@@ -1,1 +1,29 @@
-//! What tests share.
+//! What tests share: temporary worlds, the built command run in a clean environment, terminals,
+//! pictures of trees, and the rules every test keeps.
+//!
+//! Development only. Time and randomness reach tests through [`clock`]; waiting goes through
+//! [`wait::until`], so that no test sleeps; a test that cannot run here says so through
+//! [`skip!`](crate::skip) and is counted.
+#![expect(
+    clippy::expect_used,
+    clippy::missing_panics_doc,
+    clippy::panic,
+    reason = "a test whose world cannot be set up must stop there and say why"
+)]
+
+pub mod caller;
+pub mod clock;
+pub mod invocation;
+pub mod leaks;
+pub mod random;
+pub mod session;
+pub mod skip;
+pub mod tree;
+pub mod wait;
+pub mod world;
+
+pub use caller::Caller;
+pub use invocation::{Invocation, Outcome};
+pub use session::Session;
+pub use tree::Tree;
+pub use world::World;

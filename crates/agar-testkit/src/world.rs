@@ -1,0 +1,234 @@
+//! A temporary world: a home, a state directory, a runtime directory and a project of their own.
+//!
+//! Worlds lie beside the build's other temporary files, not in `/tmp`: a sandbox has a `/tmp` of
+//! its own, and most projects are elsewhere. When a world is dropped it ends what was started in it
+//! and fails the test if anything was left behind.
+
+use crate::invocation::{Invocation, Outcome};
+use crate::leaks;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+/// Names the directory for worlds, where the one beside the build cannot be used.
+pub const DIRECTORY_VARIABLE: &str = "AGAR_TEST_DIRECTORY";
+
+/// Names the command to test, where it is not where it was built.
+pub const PROGRAM_VARIABLE: &str = "AGAR_TEST_PROGRAM";
+
+/// A home, a state directory, a runtime directory and a project, all temporary.
+#[derive(Debug)]
+pub struct World {
+    directory: Option<TempDir>,
+    root: PathBuf,
+    program: PathBuf,
+}
+
+impl World {
+    /// A world with an empty home and a project that is not under version control, in which
+    /// `program` (the test's `env!("CARGO_BIN_EXE_agar")`) is the command.
+    #[track_caller]
+    pub fn new(program: &str) -> Self {
+        let base = base_directory();
+        fs_err::create_dir_all(&base).expect("the directory for worlds can be made");
+        let directory = tempfile::Builder::new()
+            .prefix("world-")
+            .tempdir_in(&base)
+            .expect("a world can be made");
+        let root = fs_err::canonicalize(directory.path()).expect("the world has a path");
+        let program =
+            std::env::var_os(PROGRAM_VARIABLE).map_or_else(|| program.into(), PathBuf::from);
+        let world = Self {
+            directory: Some(directory),
+            root,
+            program,
+        };
+        for path in [
+            world.home(),
+            world.project(),
+            world.runtime(),
+            world.outside(),
+        ] {
+            fs_err::create_dir_all(&path).expect("the world has directories");
+        }
+        let private = std::fs::Permissions::from_mode(0o700);
+        fs_err::set_permissions(world.runtime(), private)
+            .expect("the runtime directory is private");
+        world
+    }
+
+    /// A world whose project is a git repository with a few committed files.
+    #[track_caller]
+    pub fn with_repository(program: &str) -> Self {
+        let world = Self::new(program);
+        world.write("README.md", "# sample\n\nA project to try things in.\n");
+        world.write("src/main.rs", "fn main() {\n    println!(\"hello\");\n}\n");
+        world.write(
+            "src/lib.rs",
+            "//! Numbers.\n\npub fn one() -> u32 {\n    1\n}\n",
+        );
+        world.write("notes.txt", "first\nsecond\nthird\nfourth\nfifth\n");
+        world.write(".gitignore", "target/\n");
+        world.git(["init", "--quiet", "--initial-branch=main"]);
+        world.git(["add", "--all"]);
+        world.git(["commit", "--quiet", "--message=begin"]);
+        world
+    }
+
+    /// Everything in this world.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The home directory.
+    pub fn home(&self) -> PathBuf {
+        self.root.join("home")
+    }
+
+    /// The project, below the home directory as most are.
+    pub fn project(&self) -> PathBuf {
+        self.root.join("home/project")
+    }
+
+    /// A directory outside the home, which the user may write outside a sandbox.
+    pub fn outside(&self) -> PathBuf {
+        self.root.join("outside")
+    }
+
+    /// The user's state directory; agar's own is `agar` in it.
+    pub fn state(&self) -> PathBuf {
+        self.root.join("home/.local/state")
+    }
+
+    /// The runtime directory.
+    pub fn runtime(&self) -> PathBuf {
+        self.root.join("run")
+    }
+
+    /// The command under test.
+    pub fn program(&self) -> &Path {
+        &self.program
+    }
+
+    /// Writes a file of the project, making its directories.
+    #[track_caller]
+    pub fn write(&self, path: impl AsRef<Path>, content: impl AsRef<[u8]>) {
+        let path = self.project().join(path);
+        if let Some(parent) = path.parent() {
+            fs_err::create_dir_all(parent).expect("the directory can be made");
+        }
+        fs_err::write(path, content).expect("the file can be written");
+    }
+
+    /// What a file of the project holds.
+    #[track_caller]
+    pub fn read(&self, path: impl AsRef<Path>) -> String {
+        fs_err::read_to_string(self.project().join(path)).expect("the file can be read")
+    }
+
+    /// Whether the project has the path; a dangling link counts.
+    pub fn has(&self, path: impl AsRef<Path>) -> bool {
+        fs_err::symlink_metadata(self.project().join(path)).is_ok()
+    }
+
+    /// Any program in this world's environment, started in the project.
+    pub fn invoke(&self, program: impl AsRef<OsStr>) -> Invocation {
+        Invocation::new(program)
+            .env("HOME", self.home())
+            .env("USER", "tester")
+            .env("SHELL", "/bin/sh")
+            .env("TERM", "dumb")
+            .env("XDG_STATE_HOME", self.state())
+            .env("XDG_RUNTIME_DIR", self.runtime())
+            .env("XDG_CONFIG_HOME", self.home().join(".config"))
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_AUTHOR_NAME", "Tester")
+            .env("GIT_AUTHOR_EMAIL", "tester@example.org")
+            .env("GIT_COMMITTER_NAME", "Tester")
+            .env("GIT_COMMITTER_EMAIL", "tester@example.org")
+            .current_dir(self.project())
+    }
+
+    /// The command with these arguments, not yet started.
+    pub fn command<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(&self, args: I) -> Invocation {
+        self.invoke(&self.program).args(args)
+    }
+
+    /// Runs the command to its end.
+    #[track_caller]
+    pub fn agar<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(&self, args: I) -> Outcome {
+        self.command(args).run()
+    }
+
+    /// Runs git in the project and panics unless it works.
+    #[track_caller]
+    pub fn git<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(&self, args: I) -> String {
+        self.invoke("git").args(args).run().success().stdout
+    }
+
+    /// Runs a shell script in the project, outside any sandbox.
+    #[track_caller]
+    pub fn sh(&self, script: &str) -> Outcome {
+        self.invoke("/bin/sh").args(["-c", script]).run()
+    }
+
+    /// Removes every sandbox of this world, then panics if anything agar made is still alive.
+    #[track_caller]
+    pub fn assert_nothing_left(&self) {
+        let all: [OsString; 3] = ["rm".into(), "--all".into(), "--force".into()];
+        drop(self.agar(all));
+        leaks::assert_gone(&self.root);
+    }
+}
+
+/// Sandboxes that a test kept end with its world; a leftover fails a test that passed otherwise.
+impl Drop for World {
+    fn drop(&mut self) {
+        let holders = leaks::processes_in(&self.root);
+        for holder in &holders {
+            holder.kill();
+        }
+        if !std::thread::panicking() && !holders.is_empty() {
+            // Kept sandboxes are the usual reason, and legitimate; their end is what is checked.
+            leaks::assert_gone(&self.root);
+        }
+        if let Some(directory) = self.directory.take() {
+            leaks::remove_tree(directory.path());
+        }
+    }
+}
+
+fn base_directory() -> PathBuf {
+    if let Some(directory) = std::env::var_os(DIRECTORY_VARIABLE) {
+        return directory.into();
+    }
+    // target/debug/deps/it-0123 → target/tmp
+    std::env::current_exe()
+        .ok()
+        .and_then(|path| Some(path.parent()?.parent()?.parent()?.join("tmp")))
+        .unwrap_or_else(std::env::temp_dir)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_world_has_a_repository_of_its_own() {
+        let world = World::with_repository("/bin/true");
+        assert_eq!(world.git(["log", "--format=%an %s"]), "Tester begin\n");
+        assert_eq!(world.git(["status", "--porcelain"]), "");
+        assert!(world.agar(["anything"]).status.success());
+    }
+
+    #[test]
+    fn a_dropped_world_is_gone() {
+        let world = World::new("/bin/true");
+        let root = world.root().to_owned();
+        world.write("a/b/c", "1");
+        assert!(world.has("a/b/c"));
+        drop(world);
+        assert!(!root.exists());
+    }
+}
