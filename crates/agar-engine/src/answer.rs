@@ -1,0 +1,248 @@
+//! What the faces show: plain data, the same for the terminal, `--json`, HTTP and MCP.
+
+use agar_core::id::{ProjectId, SandboxId};
+use agar_core::limits::{Breach, Limits};
+use agar_core::seam::Timestamp;
+use agar_core::state::State;
+use agar_core::walls::{BaseKind, Network, Tier};
+use serde::{Deserialize, Serialize};
+
+/// A sandbox as the faces show it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SandboxView {
+    /// Its permanent id.
+    pub id: SandboxId,
+    /// Its two-word name.
+    pub alias: String,
+    /// Where it is in its life.
+    pub state: State,
+    /// The project it belongs to.
+    pub project: ProjectId,
+    /// The directory of that project.
+    pub project_path: String,
+    /// What it starts from.
+    pub base: BaseView,
+    /// The tier it runs under.
+    pub tier: Tier,
+    /// What it may reach.
+    pub network: Network,
+    /// The limits in force.
+    pub limits: Limits,
+    /// The agent that made it, or nobody: a person.
+    pub agent: Option<String>,
+    /// A few words about it.
+    pub note: Option<String>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When something last happened to it.
+    pub touched_at: Timestamp,
+    /// How many runs it has had.
+    pub runs: u32,
+    /// What a person should know: choices that weaken the walls, parts that stay live.
+    pub warnings: Vec<String>,
+}
+
+/// What a sandbox starts from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BaseView {
+    /// Frozen or live.
+    pub kind: BaseKind,
+    /// The generation, of a frozen base.
+    pub generation: Option<u64>,
+    /// Ignored directories that stay live below a frozen base.
+    pub live_below: Vec<String>,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "how")]
+pub enum EndView {
+    /// It goes on.
+    Running,
+    /// The command ended by itself.
+    Exited {
+        /// Its status.
+        status: i32,
+    },
+    /// A signal ended it.
+    Signaled {
+        /// The signal's number.
+        signal: i32,
+    },
+    /// There is no such program inside.
+    NotFound,
+    /// The program is there but cannot be executed.
+    NotExecutable,
+    /// A limit was reached and agar ended it.
+    Stopped {
+        /// Which one.
+        breach: Breach,
+    },
+    /// The caller interrupted it.
+    Interrupted {
+        /// The signal's number.
+        signal: i32,
+    },
+    /// The jail died under it; what it did until then is kept.
+    Lost,
+}
+
+impl EndView {
+    /// The exit status a shell would show for it; what `run` and `exec` pass through.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Exited { status } => u8::try_from(*status & 0xff).unwrap_or(u8::MAX),
+            Self::Signaled { signal } | Self::Interrupted { signal } => {
+                u8::try_from(128 + (*signal & 0x7f)).unwrap_or(u8::MAX)
+            }
+            Self::NotFound => 127,
+            Self::NotExecutable => 126,
+            Self::Stopped { .. } => agar_core::fault::Kind::Limit.exit_code(),
+            Self::Running | Self::Lost => 125,
+        }
+    }
+
+    /// Whether the command said that all went well.
+    pub const fn is_success(&self) -> bool {
+        matches!(self, Self::Exited { status: 0 })
+    }
+}
+
+/// What a run used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct UsageView {
+    /// From start to end.
+    pub wall_ms: u64,
+    /// Processor time in programs.
+    pub user_ms: u64,
+    /// Processor time in the kernel.
+    pub system_ms: u64,
+    /// The most memory that was in use at once, where the machine could tell.
+    pub memory_peak_bytes: Option<u64>,
+}
+
+/// A run as the faces show it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunView {
+    /// Its number within the sandbox, from 1.
+    pub number: u32,
+    /// The command, as one line for a reader.
+    pub command: String,
+    /// The command, word by word.
+    pub argv: Vec<String>,
+    /// The directory it started in.
+    pub cwd: String,
+    /// When it started.
+    pub started_at: Timestamp,
+    /// How it ended.
+    pub end: EndView,
+    /// What it used.
+    pub usage: UsageView,
+    /// Bytes of output that were kept.
+    pub output_bytes: u64,
+    /// Whether there was more output than was kept.
+    pub output_truncated: bool,
+    /// How many programs were executed, where that was recorded.
+    pub executions: Option<u64>,
+    /// Calls the jail denied, with how often.
+    pub denied: Vec<DeniedView>,
+    /// Processes that outlived the command inside the sandbox.
+    pub left_running: u32,
+    /// Remarks of the jail: limits that could only be watched, and the like.
+    pub notes: Vec<String>,
+}
+
+/// Calls the jail denied.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeniedView {
+    /// The system call.
+    pub call: String,
+    /// How often.
+    pub count: u64,
+}
+
+/// The difference between a sandbox and its base, as the faces show it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ChangeView {
+    /// Changes to the project, by path.
+    pub files: Vec<ChangedFile>,
+    /// Changes outside the project: listed, and never applied unless named.
+    pub outside: Vec<ChangedFile>,
+    /// Paths below a mask that were made inside: never applied unless named.
+    pub masked: Vec<String>,
+    /// Commits made inside.
+    pub commits: Vec<CommitView>,
+    /// Lines added in all files.
+    pub lines_added: u64,
+    /// Lines removed in all files.
+    pub lines_removed: u64,
+}
+
+impl ChangeView {
+    /// Whether there is nothing to apply.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty() && self.commits.is_empty()
+    }
+}
+
+/// What happened to a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "change")]
+pub enum ChangeKind {
+    /// It is new.
+    Added,
+    /// Its content changed.
+    Modified,
+    /// It is gone.
+    Deleted,
+    /// It moved.
+    Renamed {
+        /// Where it was.
+        from: String,
+    },
+    /// Only its permissions changed.
+    Mode {
+        /// Before, in octal.
+        from: String,
+        /// After, in octal.
+        to: String,
+    },
+    /// It became another kind of thing: a file became a symlink.
+    Retyped {
+        /// What it was.
+        from: String,
+        /// What it is.
+        to: String,
+    },
+}
+
+/// One changed path.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangedFile {
+    /// The path, relative to the project, or absolute outside it.
+    pub path: String,
+    /// What happened to it.
+    #[serde(flatten)]
+    pub kind: ChangeKind,
+    /// What it is: `file`, `directory`, `symlink`, `fifo`, `socket`.
+    pub what: String,
+    /// Lines added; nothing for what has no lines.
+    pub added: Option<u64>,
+    /// Lines removed.
+    pub removed: Option<u64>,
+    /// Whether its content is not text.
+    pub binary: bool,
+    /// Its size inside.
+    pub bytes: u64,
+}
+
+/// A commit made inside.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommitView {
+    /// The commit.
+    pub id: String,
+    /// The first line of its message.
+    pub subject: String,
+    /// The branch it is on.
+    pub reference: String,
+}

@@ -1,0 +1,52 @@
+//! Files into a sandbox, and out of it.
+
+use crate::{Engine, EngineError, SandboxView};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// One end of a copy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "side")]
+pub enum Place {
+    /// On the machine.
+    Host {
+        /// Absolute, or relative to the caller's directory.
+        path: PathBuf,
+    },
+    /// In a sandbox.
+    Sandbox {
+        /// Its alias, id or a unique beginning.
+        sandbox: String,
+        /// Absolute, or relative to the project.
+        path: PathBuf,
+    },
+}
+
+/// Asks for a copy. Exactly one end lies in a sandbox.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CopyRequest {
+    /// From here.
+    pub from: Place,
+    /// To here; into it, if it is a directory.
+    pub to: Place,
+}
+
+/// The copy is made.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CopyAnswer {
+    /// The sandbox.
+    pub sandbox: SandboxView,
+    /// How many files.
+    pub files: u64,
+    /// How many bytes.
+    pub bytes: u64,
+}
+
+/// Copies files into or out of a sandbox.
+pub fn copy_files(_engine: &Engine, _request: &CopyRequest) -> Result<CopyAnswer, EngineError> {
+    Err(EngineError::Absent {
+        doing: "copy files",
+        missing: "jail",
+    })
+}

@@ -1,0 +1,41 @@
+//! What a sandbox changed.
+
+use crate::{ChangeView, Engine, EngineError, SandboxView};
+use serde::{Deserialize, Serialize};
+
+/// Asks what changed.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct DiffRequest {
+    /// Its alias, id or a unique beginning; may be left out when there is only one.
+    pub sandbox: Option<String>,
+    /// Only these paths and what is below them, relative to the project.
+    pub paths: Vec<String>,
+    /// Also compute the unified diff.
+    pub patch: bool,
+    /// Lines of context around each hunk of the diff; three if left out.
+    pub context: Option<usize>,
+    /// Include files outside the project in the diff.
+    pub outside: bool,
+}
+
+/// What changed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DiffAnswer {
+    /// The sandbox.
+    pub sandbox: SandboxView,
+    /// What changed.
+    pub changes: ChangeView,
+    /// The unified diff, if it was asked for.
+    pub patch: Option<String>,
+    /// Paths of the project that changed outside meanwhile, below a live base.
+    pub drifted: Vec<String>,
+}
+
+/// Tells what a sandbox changed.
+pub fn diff(_engine: &Engine, _request: &DiffRequest) -> Result<DiffAnswer, EngineError> {
+    Err(EngineError::Absent {
+        doing: "compute the changes",
+        missing: "change sets",
+    })
+}

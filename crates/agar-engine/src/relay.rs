@@ -1,0 +1,90 @@
+//! Between the caller's streams and a run's.
+
+use std::os::fd::BorrowedFd;
+
+/// The size of a terminal, in characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct WindowSize {
+    /// Lines.
+    pub rows: u16,
+    /// Columns.
+    pub columns: u16,
+}
+
+/// Where a command's input comes from.
+#[derive(Debug)]
+pub enum Source<'a> {
+    /// Nowhere: the command reads the end at once.
+    Empty,
+    /// A descriptor of the caller.
+    Descriptor(BorrowedFd<'a>),
+    /// These bytes.
+    Bytes(&'a [u8]),
+}
+
+/// Where a command's output goes, besides the bounded log.
+#[derive(Debug)]
+pub enum Sink<'a> {
+    /// Nowhere.
+    Discard,
+    /// A descriptor of the caller.
+    Descriptor(BorrowedFd<'a>),
+    /// A buffer of the caller.
+    Buffer(&'a mut Vec<u8>),
+}
+
+/// Something the face wants done to the run while it goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Control {
+    /// Send this signal to the command.
+    Signal(i32),
+    /// The caller's terminal has a new size.
+    Resize(WindowSize),
+    /// End the run now; the caller is leaving.
+    Stop,
+}
+
+/// What the face has to say during a run, as data behind a descriptor that can be waited on.
+pub trait Controls {
+    /// Readable when [`Controls::next`] has something; nothing if it never will.
+    fn descriptor(&self) -> Option<BorrowedFd<'_>>;
+    /// The next control, or nothing for now. Must not block.
+    fn next(&mut self) -> Option<Control>;
+}
+
+/// A face with nothing to say.
+#[derive(Debug, Clone, Copy)]
+pub struct NoControls;
+
+impl Controls for NoControls {
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+
+    fn next(&mut self) -> Option<Control> {
+        None
+    }
+}
+
+/// The caller's side of a run.
+pub struct Streams<'a> {
+    /// Input.
+    pub stdin: Source<'a>,
+    /// Output. With a terminal, all output comes here.
+    pub stdout: Sink<'a>,
+    /// Error output.
+    pub stderr: Sink<'a>,
+    /// Run the command on a terminal of this size. The face puts its own terminal in raw mode.
+    pub terminal: Option<WindowSize>,
+    /// Signals and sizes while the run goes on.
+    pub controls: &'a mut dyn Controls,
+}
+
+impl std::fmt::Debug for Streams<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Streams")
+            .field("stdin", &self.stdin)
+            .field("terminal", &self.terminal)
+            .finish_non_exhaustive()
+    }
+}

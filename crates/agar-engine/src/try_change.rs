@@ -1,0 +1,34 @@
+//! The main job: run a command in a sandbox, then show what it changed.
+//!
+//! What happens next is the caller's decision, and each choice is a use case of its own: `apply`,
+//! `remove` (discard), nothing (keep), or `exec` of a shell (explore) followed by `diff`.
+
+use crate::run::RunAnswer;
+use crate::{Command, Engine, EngineError, SandboxOptions, SandboxView, Streams};
+use serde::{Deserialize, Serialize};
+
+/// Asks for a change to be tried.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TryRequest {
+    /// What the sandbox should be.
+    pub options: SandboxOptions,
+    /// The command.
+    pub command: Command,
+}
+
+/// Runs the command in a new sandbox and answers with what it changed. The sandbox is kept.
+///
+/// `begun` is called once the jail is up and before the command starts, so that the face can print
+/// its heading above the command's output.
+pub fn try_change(
+    _engine: &Engine,
+    _request: &TryRequest,
+    _streams: Streams<'_>,
+    _begun: &mut dyn FnMut(&SandboxView),
+) -> Result<RunAnswer, EngineError> {
+    Err(EngineError::Absent {
+        doing: "try a change",
+        missing: "jail",
+    })
+}

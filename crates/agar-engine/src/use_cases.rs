@@ -1,0 +1,52 @@
+//! Every use case in one table, so that a test can prove that each has all its faces.
+
+/// One use case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UseCase {
+    /// Its function in this crate.
+    pub name: &'static str,
+    /// The command of the command line that is its face.
+    pub command: &'static str,
+    /// What it takes.
+    pub request: &'static str,
+    /// What it answers.
+    pub answer: &'static str,
+}
+
+const fn case(
+    name: &'static str,
+    command: &'static str,
+    request: &'static str,
+    answer: &'static str,
+) -> UseCase {
+    UseCase {
+        name,
+        command,
+        request,
+        answer,
+    }
+}
+
+/// All of them, in the order of the help.
+pub const USE_CASES: [UseCase; 20] = [
+    case("try_change", "try", "TryRequest", "RunAnswer"),
+    case("run", "run", "RunRequest", "RunAnswer"),
+    case("create", "create", "CreateRequest", "CreateAnswer"),
+    case("start", "create", "StartRequest", "StartAnswer"),
+    case("exec", "exec", "ExecRequest", "ExecAnswer"),
+    case("list", "ls", "ListRequest", "ListAnswer"),
+    case("processes", "ps", "ProcessesRequest", "ProcessesAnswer"),
+    case("logs", "logs", "LogsRequest", "LogsAnswer"),
+    case("inspect", "inspect", "InspectRequest", "InspectAnswer"),
+    case("copy_files", "cp", "CopyRequest", "CopyAnswer"),
+    case("diff", "diff", "DiffRequest", "DiffAnswer"),
+    case("apply", "apply", "ApplyRequest", "ApplyAnswer"),
+    case("undo", "undo", "UndoRequest", "UndoAnswer"),
+    case("remove", "rm", "RemoveRequest", "RemoveAnswer"),
+    case("prune", "prune", "PruneRequest", "PruneAnswer"),
+    case("doctor", "doctor", "DoctorRequest", "DoctorAnswer"),
+    case("jail_plan", "jail", "JailPlanRequest", "JailPlanAnswer"),
+    case("config", "config", "ConfigRequest", "ConfigAnswer"),
+    case("init", "init", "InitRequest", "InitAnswer"),
+    case("approve", "config", "ApproveRequest", "ApproveAnswer"),
+];
