@@ -1,7 +1,8 @@
 //! What the faces show: plain data, the same for the terminal, `--json`, HTTP and MCP.
 
 use agar_core::id::{ProjectId, SandboxId};
-use agar_core::limits::{Breach, Limits};
+use agar_core::limits::Limits;
+use agar_core::run::{End, Usage};
 use agar_core::seam::Timestamp;
 use agar_core::state::State;
 use agar_core::walls::{BaseKind, Network, Tier};
@@ -53,74 +54,6 @@ pub struct BaseView {
     pub live_below: Vec<String>,
 }
 
-/// How a run ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", tag = "how")]
-pub enum EndView {
-    /// It goes on.
-    Running,
-    /// The command ended by itself.
-    Exited {
-        /// Its status.
-        status: i32,
-    },
-    /// A signal ended it.
-    Signaled {
-        /// The signal's number.
-        signal: i32,
-    },
-    /// There is no such program inside.
-    NotFound,
-    /// The program is there but cannot be executed.
-    NotExecutable,
-    /// A limit was reached and agar ended it.
-    Stopped {
-        /// Which one.
-        breach: Breach,
-    },
-    /// The caller interrupted it.
-    Interrupted {
-        /// The signal's number.
-        signal: i32,
-    },
-    /// The jail died under it; what it did until then is kept.
-    Lost,
-}
-
-impl EndView {
-    /// The exit status a shell would show for it; what `run` and `exec` pass through.
-    pub fn exit_code(&self) -> u8 {
-        match self {
-            Self::Exited { status } => u8::try_from(*status & 0xff).unwrap_or(u8::MAX),
-            Self::Signaled { signal } | Self::Interrupted { signal } => {
-                u8::try_from(128 + (*signal & 0x7f)).unwrap_or(u8::MAX)
-            }
-            Self::NotFound => 127,
-            Self::NotExecutable => 126,
-            Self::Stopped { .. } => agar_core::fault::Kind::Limit.exit_code(),
-            Self::Running | Self::Lost => 125,
-        }
-    }
-
-    /// Whether the command said that all went well.
-    pub const fn is_success(&self) -> bool {
-        matches!(self, Self::Exited { status: 0 })
-    }
-}
-
-/// What a run used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct UsageView {
-    /// From start to end.
-    pub wall_ms: u64,
-    /// Processor time in programs.
-    pub user_ms: u64,
-    /// Processor time in the kernel.
-    pub system_ms: u64,
-    /// The most memory that was in use at once, where the machine could tell.
-    pub memory_peak_bytes: Option<u64>,
-}
-
 /// A run as the faces show it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunView {
@@ -134,10 +67,12 @@ pub struct RunView {
     pub cwd: String,
     /// When it started.
     pub started_at: Timestamp,
-    /// How it ended.
-    pub end: EndView,
+    /// How it ended; nothing while it goes on.
+    pub end: Option<End>,
+    /// Whether the caller interrupted it.
+    pub interrupted: bool,
     /// What it used.
-    pub usage: UsageView,
+    pub usage: Usage,
     /// Bytes of output that were kept.
     pub output_bytes: u64,
     /// Whether there was more output than was kept.

@@ -1,7 +1,7 @@
 //! What a caller may ask of a new sandbox, and of a command in it.
 
 use agar_core::limits::Limits;
-use agar_core::walls::{BaseKind, Network, Tier};
+use agar_core::walls::{BaseKind, Monitor, Network, Tier};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -38,19 +38,6 @@ impl Caller {
     }
 }
 
-/// How much of what happens inside is recorded beyond output and status.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Watch {
-    /// Nothing more.
-    Off,
-    /// Which programs were executed.
-    #[default]
-    Executions,
-    /// Those, and which files were opened.
-    Files,
-}
-
 /// What a new sandbox should be. Everything left out is decided by the settings.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -68,7 +55,7 @@ pub struct SandboxOptions {
     /// Allow user namespaces inside.
     pub nested: bool,
     /// What to record of the inside.
-    pub watch: Option<Watch>,
+    pub monitor: Option<Monitor>,
     /// Limits that were asked for; the rest comes from the settings and the caller's kind.
     pub limits: Limits,
     /// Environment variables to pass in beyond the allow-list: `NAME`, or `NAME=value`.

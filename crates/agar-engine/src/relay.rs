@@ -2,14 +2,7 @@
 
 use std::os::fd::BorrowedFd;
 
-/// The size of a terminal, in characters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct WindowSize {
-    /// Lines.
-    pub rows: u16,
-    /// Columns.
-    pub columns: u16,
-}
+pub use agar_jail::client::WindowSize;
 
 /// Where a command's input comes from.
 #[derive(Debug)]
