@@ -1,4 +1,5 @@
 //! Layers, bases, runs, change sets and merging.
 
+pub mod merge;
 pub mod spelling;
 pub mod stack;
