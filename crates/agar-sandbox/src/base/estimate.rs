@@ -1,0 +1,1 @@
+//! How long a first freeze would take.
