@@ -9,6 +9,9 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+/// The path of a fresh Debian.
+pub const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
 /// A program about to be run. Nothing of this process's environment reaches it but what is set.
 #[derive(Debug)]
 pub struct Invocation {
@@ -71,13 +74,7 @@ impl Invocation {
     /// A run of this program with an empty environment but for a `PATH`.
     pub fn new(program: impl AsRef<OsStr>) -> Self {
         let mut command = Command::new(program);
-        command
-            .env_clear()
-            .env(
-                "PATH",
-                "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-            )
-            .env("LANG", "C.UTF-8");
+        command.env_clear().env("PATH", PATH).env("LANG", "C.UTF-8");
         Self {
             command,
             input: Vec::new(),

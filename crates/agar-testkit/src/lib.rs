@@ -3,7 +3,7 @@
 //!
 //! Development only. Time and randomness reach tests through [`clock`]; waiting goes through
 //! [`wait::until`], so that no test sleeps; a test that cannot run here says so through
-//! [`skip!`](crate::skip) and is counted.
+//! [`skip!`](crate::skip!) and is counted.
 #![expect(
     clippy::expect_used,
     clippy::missing_panics_doc,

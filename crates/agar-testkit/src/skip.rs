@@ -26,7 +26,7 @@ macro_rules! skip {
     }};
 }
 
-/// Records a skip. Use [`skip!`](crate::skip), which also ends the test.
+/// Records a skip. Use [`skip!`](crate::skip!), which also ends the test.
 pub fn report(claim: &str, reason: &str) {
     let line = format!("agar-skip: {claim} {}\n", reason.replace('\n', " "));
     // Through the print macro, so that the test harness captures it with the test's own output.
