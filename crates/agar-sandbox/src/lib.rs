@@ -1,7 +1,9 @@
 //! Layers, bases, runs, change sets and merging.
 
 pub mod base;
+pub mod change;
 pub mod copy;
+pub mod layer;
 pub mod merge;
 pub mod project;
 pub mod spelling;
