@@ -10,7 +10,7 @@ pub enum End {
     /// The command exited by itself.
     Exited {
         /// Its exit status.
-        status: i32,
+        code: i32,
     },
     /// A signal ended the command.
     Signaled {
@@ -20,7 +20,10 @@ pub enum End {
     /// There is no such command.
     NotFound,
     /// There is such a file, and it cannot be executed.
-    NotExecutable,
+    NotExecutable {
+        /// The kernel's reason.
+        errno: i32,
+    },
     /// A limit ended it.
     Stopped {
         /// The limit and what was seen.
@@ -32,20 +35,20 @@ pub enum End {
 
 impl End {
     /// The exit status that `agar run` passes on, as a shell or a container tool would.
-    pub fn exit_code(&self) -> u8 {
+    pub const fn exit_code(&self) -> i32 {
         match self {
-            Self::Exited { status } => u8::try_from(*status & 0xff).unwrap_or(u8::MAX),
-            Self::Signaled { signal } => u8::try_from(128 + (*signal & 0x7f)).unwrap_or(u8::MAX),
+            Self::Exited { code } => *code,
+            Self::Signaled { signal } => 128 + *signal,
             Self::NotFound => 127,
-            Self::NotExecutable => 126,
-            Self::Stopped { .. } => crate::fault::Kind::Limit.exit_code(),
+            Self::NotExecutable { .. } => 126,
+            Self::Stopped { .. } => 5,
             Self::Lost => 125,
         }
     }
 
     /// Whether the command ran to its end and said that all is well.
-    pub fn is_success(&self) -> bool {
-        matches!(self, Self::Exited { status: 0 })
+    pub const fn is_success(&self) -> bool {
+        matches!(self, Self::Exited { code: 0 })
     }
 }
 
@@ -69,12 +72,12 @@ mod tests {
 
     #[test]
     fn only_a_clean_exit_is_a_success() {
-        assert!(End::Exited { status: 0 }.is_success());
+        assert!(End::Exited { code: 0 }.is_success());
         for end in [
-            End::Exited { status: 1 },
+            End::Exited { code: 1 },
             End::Signaled { signal: 9 },
             End::NotFound,
-            End::NotExecutable,
+            End::NotExecutable { errno: 13 },
             End::Lost,
         ] {
             assert!(!end.is_success() && end.exit_code() != 0, "{end:?}");
@@ -83,9 +86,9 @@ mod tests {
 
     #[test]
     fn the_status_is_what_a_shell_would_say() {
-        assert_eq!(End::Exited { status: 42 }.exit_code(), 42);
+        assert_eq!(End::Exited { code: 42 }.exit_code(), 42);
         assert_eq!(End::Signaled { signal: 9 }.exit_code(), 137);
         assert_eq!(End::NotFound.exit_code(), 127);
-        assert_eq!(End::NotExecutable.exit_code(), 126);
+        assert_eq!(End::NotExecutable { errno: 13 }.exit_code(), 126);
     }
 }

@@ -1,1 +1,43 @@
 //! What agar remembers on disk.
+//!
+//! This crate alone knows the schema. Everything else speaks in records ([`Project`], [`Sandbox`],
+//! [`Run`], [`Promotion`], [`Generation`]) and in facts: each change of a record appends to the
+//! project's [journal](Entry) in the same transaction, so a reader of the journal has missed
+//! nothing that a reader of the records can see.
+//!
+//! Several processes may use one store at once. Reads go through [`Store::read`] and never wait;
+//! writes go through [`Store::write`], one at a time, all or nothing.
+
+mod approval;
+mod check;
+mod column;
+mod fact;
+mod generation;
+mod journal;
+mod lookup;
+mod open;
+mod place;
+mod project;
+mod promotion;
+mod run;
+mod sandbox;
+mod schema;
+mod store;
+
+pub use crate::approval::Approval;
+pub use crate::check::{Health, check};
+pub use crate::fact::Fact;
+pub use crate::generation::{Generation, GenerationKind};
+pub use crate::journal::Entry;
+pub use crate::lookup::Lookup;
+pub use crate::open::OpenError;
+pub use crate::place::{Place, Repository};
+pub use crate::project::Project;
+pub use crate::promotion::{Promotion, PromotionState};
+pub use crate::run::{NewRun, Run, RunEnd};
+pub use crate::sandbox::{Keeper, NewSandbox, Sandbox, Scope};
+pub use crate::schema::VERSION;
+pub use crate::store::{Reader, Store, StoreError, Writer};
+
+/// The name of the store's file in agar's state directory.
+pub const FILE_NAME: &str = "store.db";

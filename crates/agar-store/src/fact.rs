@@ -1,0 +1,220 @@
+//! Everything the journal can say.
+//!
+//! The set is closed on purpose: a reader can match on it and the compiler says what it forgot. New
+//! facts are added here, and only added. A fact that a newer agar wrote is still read, as
+//! [`Fact::Unknown`], so that an older reader skips it instead of failing.
+
+use crate::generation::GenerationKind;
+use crate::promotion::PromotionState;
+use agar_core::id::{PromotionId, SandboxId};
+use agar_core::limits::Breach;
+use agar_core::run::{End, Usage};
+use agar_core::state::{Event, State};
+use agar_core::walls::{BaseKind, Network, Tier};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Something that happened in a project.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", content = "payload")]
+pub enum Fact {
+    /// A sandbox was made.
+    #[serde(rename = "sandbox.created")]
+    SandboxCreated {
+        /// Its two words.
+        alias: String,
+        /// The walls around it.
+        tier: Tier,
+        /// What it may reach.
+        network: Network,
+        /// What it starts from.
+        base: BaseKind,
+        /// The generation it starts from, when frozen.
+        generation: Option<u64>,
+        /// The sandbox it was forked from.
+        parent: Option<SandboxId>,
+    },
+    /// A sandbox moved on in its life.
+    #[serde(rename = "sandbox.state")]
+    SandboxState {
+        /// Where it was.
+        from: State,
+        /// Where it is.
+        to: State,
+        /// What happened to it.
+        event: Event,
+    },
+    /// A command was started.
+    #[serde(rename = "run.started")]
+    RunStarted {
+        /// Its number in the sandbox.
+        run: u32,
+        /// The command, without secrets.
+        argv: Vec<String>,
+    },
+    /// A command ended.
+    #[serde(rename = "run.ended")]
+    RunEnded {
+        /// Its number in the sandbox.
+        run: u32,
+        /// How.
+        end: End,
+        /// What it used.
+        usage: Usage,
+    },
+    /// A limit ended a run.
+    #[serde(rename = "limit.breached")]
+    LimitBreached {
+        /// The run's number in the sandbox.
+        run: u32,
+        /// The limit and what was seen.
+        breach: Breach,
+    },
+    /// The walls denied a system call.
+    #[serde(rename = "call.denied")]
+    CallDenied {
+        /// The run's number in the sandbox.
+        run: u32,
+        /// The call's name.
+        call: String,
+        /// How often.
+        count: u64,
+    },
+    /// A sandbox was given the host's network.
+    #[serde(rename = "network.host")]
+    NetworkHost {
+        /// Whether abstract sockets of the host can be reached, too.
+        abstract_sockets_open: bool,
+    },
+    /// A sandbox was made with weaker walls than the full tier, because a person said so.
+    #[serde(rename = "tier.weaker")]
+    TierWeaker {
+        /// The tier in force.
+        tier: Tier,
+    },
+    /// A sandbox may make user namespaces of its own.
+    #[serde(rename = "sandbox.nested")]
+    SandboxNested {},
+    /// A promotion began to write.
+    #[serde(rename = "promotion.started")]
+    PromotionStarted {
+        /// Which.
+        promotion: PromotionId,
+    },
+    /// A promotion was applied.
+    #[serde(rename = "promotion.applied")]
+    PromotionApplied {
+        /// Which.
+        promotion: PromotionId,
+        /// What it did.
+        summary: Value,
+    },
+    /// A promotion was taken back.
+    #[serde(rename = "promotion.undone")]
+    PromotionUndone {
+        /// Which.
+        promotion: PromotionId,
+        /// The promotion that took it back, if that was one of its own.
+        by: Option<PromotionId>,
+    },
+    /// A promotion was refused, and nothing was written.
+    #[serde(rename = "promotion.refused")]
+    PromotionRefused {
+        /// Which, if it had begun.
+        promotion: Option<PromotionId>,
+        /// Why.
+        reason: String,
+    },
+    /// A promotion that a crash cut short was finished or reversed.
+    #[serde(rename = "promotion.recovered")]
+    PromotionRecovered {
+        /// Which.
+        promotion: PromotionId,
+        /// Where it ended.
+        state: PromotionState,
+    },
+    /// A person approved what a project's files ask for.
+    #[serde(rename = "settings.approved")]
+    SettingsApproved {
+        /// The hash of what was approved.
+        hash: String,
+        /// What it was.
+        what: String,
+    },
+    /// A picture of the project was taken.
+    #[serde(rename = "generation.made")]
+    GenerationMade {
+        /// Its number in the project.
+        number: u64,
+        /// Whole, or what changed since the one before.
+        kind: GenerationKind,
+        /// Files in it.
+        files: u64,
+        /// Bytes in it.
+        bytes: u64,
+    },
+    /// Something was removed from disk.
+    #[serde(rename = "collected")]
+    Collected {
+        /// What: `sandbox`, `generation`, `trash`.
+        what: String,
+        /// Which.
+        name: String,
+        /// Why: `asked`, `idle`, `budget`, `unused`.
+        reason: String,
+        /// How much room that made, where it is known.
+        bytes: Option<u64>,
+    },
+    /// A fact that this agar does not know.
+    #[serde(untagged)]
+    Unknown {
+        /// Its kind.
+        kind: String,
+        /// What it says.
+        payload: Value,
+    },
+}
+
+impl Fact {
+    /// The kind and the payload, as the journal keeps them.
+    pub(crate) fn to_parts(&self) -> serde_json::Result<(String, String)> {
+        #[derive(Deserialize)]
+        struct Parts {
+            kind: String,
+            #[serde(default)]
+            payload: Value,
+        }
+        let parts: Parts = serde_json::from_value(serde_json::to_value(self)?)?;
+        Ok((parts.kind, serde_json::to_string(&parts.payload)?))
+    }
+
+    /// The fact behind a kind and a payload.
+    pub(crate) fn from_parts(kind: &str, payload: &str) -> serde_json::Result<Self> {
+        let payload: Value = serde_json::from_str(payload)?;
+        serde_json::from_value(serde_json::json!({ "kind": kind, "payload": payload }))
+    }
+
+    /// The word for its kind.
+    pub fn kind(&self) -> &str {
+        match self {
+            Self::SandboxCreated { .. } => "sandbox.created",
+            Self::SandboxState { .. } => "sandbox.state",
+            Self::RunStarted { .. } => "run.started",
+            Self::RunEnded { .. } => "run.ended",
+            Self::LimitBreached { .. } => "limit.breached",
+            Self::CallDenied { .. } => "call.denied",
+            Self::NetworkHost { .. } => "network.host",
+            Self::TierWeaker { .. } => "tier.weaker",
+            Self::SandboxNested {} => "sandbox.nested",
+            Self::PromotionStarted { .. } => "promotion.started",
+            Self::PromotionApplied { .. } => "promotion.applied",
+            Self::PromotionUndone { .. } => "promotion.undone",
+            Self::PromotionRefused { .. } => "promotion.refused",
+            Self::PromotionRecovered { .. } => "promotion.recovered",
+            Self::SettingsApproved { .. } => "settings.approved",
+            Self::GenerationMade { .. } => "generation.made",
+            Self::Collected { .. } => "collected",
+            Self::Unknown { kind, .. } => kind,
+        }
+    }
+}

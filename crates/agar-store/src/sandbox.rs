@@ -1,0 +1,359 @@
+//! Sandboxes on record.
+
+use crate::column::{json, json_option, moment, parsed, parsed_option, to_json, word};
+use crate::fact::Fact;
+use crate::store::{Reader, StoreError, Writer};
+use agar_core::alias;
+use agar_core::id::{ProjectId, SandboxId};
+use agar_core::limits::Limits;
+use agar_core::seam::{Entropy, Timestamp};
+use agar_core::secret;
+use agar_core::state::{Event, State};
+use agar_core::walls::{BaseKind, Identity, Network, Tier};
+use rusqlite::{ErrorCode, OptionalExtension, Row, params};
+use serde::{Deserialize, Serialize};
+
+/// A sandbox on record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sandbox {
+    /// Its permanent name.
+    pub id: SandboxId,
+    /// Its two words, unique among the living.
+    pub alias: String,
+    /// The project it is a copy of.
+    pub project: ProjectId,
+    /// Where it is in its life.
+    pub state: State,
+    /// The walls around it.
+    pub tier: Tier,
+    /// What it may reach.
+    pub network: Network,
+    /// What it starts from.
+    pub base: BaseKind,
+    /// The generation it starts from, when frozen.
+    pub generation: Option<u64>,
+    /// Its stacks of layers, as the JSON that their owner wrote.
+    pub stacks: String,
+    /// The walls against runaways.
+    pub limits: Limits,
+    /// Whose id its processes carry.
+    pub identity: Identity,
+    /// What a person or an agent said it is for, without secrets.
+    pub note: Option<String>,
+    /// The sandbox it was forked from.
+    pub parent: Option<SandboxId>,
+    /// When it was made.
+    pub created: Timestamp,
+    /// When its record last changed.
+    pub updated: Timestamp,
+    /// The process that keeps it, while there is one.
+    pub keeper: Option<Keeper>,
+}
+
+/// The process that keeps a sandbox.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Keeper {
+    /// Its process id.
+    pub pid: u32,
+    /// When it started, in clock ticks since boot (field 22 of `/proc/<pid>/stat`): process ids are
+    /// given out again.
+    pub start_ticks: u64,
+}
+
+/// A sandbox about to be recorded.
+#[derive(Debug, Clone)]
+pub struct NewSandbox {
+    /// Its permanent name.
+    pub id: SandboxId,
+    /// The two words somebody chose, or none to draw some.
+    pub alias: Option<String>,
+    /// The project it is a copy of.
+    pub project: ProjectId,
+    /// The walls around it.
+    pub tier: Tier,
+    /// What it may reach.
+    pub network: Network,
+    /// What it starts from.
+    pub base: BaseKind,
+    /// The generation it starts from, when frozen.
+    pub generation: Option<u64>,
+    /// Its stacks of layers, as JSON.
+    pub stacks: String,
+    /// The walls against runaways.
+    pub limits: Limits,
+    /// Whose id its processes carry.
+    pub identity: Identity,
+    /// What it is for. Secrets in it are not kept.
+    pub note: Option<String>,
+    /// The sandbox it was forked from.
+    pub parent: Option<SandboxId>,
+}
+
+/// Which sandboxes to list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Scope {
+    /// Those whose layers are on disk.
+    #[default]
+    Kept,
+    /// Those whose jail may be up.
+    Alive,
+    /// Also those of which only the record remains.
+    All,
+}
+
+impl Scope {
+    const fn holds(self, state: State) -> bool {
+        match self {
+            Self::Kept => state.has_layers(),
+            Self::Alive => state.is_alive(),
+            Self::All => true,
+        }
+    }
+}
+
+/// The columns that [`read`] expects, in its order.
+pub(crate) const COLUMNS: &str = "id, alias, project, state, tier, network, base, generation, \
+     stacks, limits, identity, note, parent, created_ms, updated_ms, keeper";
+
+/// Draws of an alias before agar gives up on pretty ones.
+const DRAWS: u32 = 64;
+
+impl Writer<'_> {
+    /// Records a sandbox that is being made, under its chosen alias or a free one.
+    pub fn create_sandbox(
+        &self,
+        new: &NewSandbox,
+        entropy: &dyn Entropy,
+        at: Timestamp,
+    ) -> Result<Sandbox, StoreError> {
+        let alias = match &new.alias {
+            Some(chosen) if !alias::is_alias_like(chosen) => {
+                return Err(StoreError::NotAnAlias(chosen.chars().take(64).collect()));
+            }
+            Some(chosen) => chosen.clone(),
+            None => self.draw_alias(entropy)?,
+        };
+        self.insert_sandbox(new, &alias, at)?;
+        let fact = Fact::SandboxCreated {
+            alias,
+            tier: new.tier,
+            network: new.network.clone(),
+            base: new.base,
+            generation: new.generation,
+            parent: new.parent,
+        };
+        self.append(new.project, Some(new.id), at, &fact)?;
+        self.read().sandbox(new.id)
+    }
+
+    fn draw_alias(&self, entropy: &dyn Entropy) -> Result<String, StoreError> {
+        let mut random = [0; 8];
+        for draw in 0..=DRAWS {
+            entropy.fill(&mut random);
+            let number = u64::from_le_bytes(random);
+            let mut alias = alias::alias(number);
+            if draw == DRAWS {
+                alias = format!("{alias}-{:x}", number >> 32);
+            }
+            if !self.is_taken(&alias)? {
+                return Ok(alias);
+            }
+        }
+        Err(StoreError::AliasTaken("every name drawn".to_owned()))
+    }
+
+    fn is_taken(&self, alias: &str) -> Result<bool, StoreError> {
+        Ok(self
+            .transaction
+            .prepare_cached("SELECT 1 FROM sandbox WHERE alias = ?1 AND state <> 'collected'")?
+            .exists([alias])?)
+    }
+
+    fn insert_sandbox(
+        &self,
+        new: &NewSandbox,
+        alias: &str,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        let inserted = self
+            .transaction
+            .prepare_cached(
+                "INSERT INTO sandbox (id, alias, project, state, tier, network, base, generation,
+                 stacks, limits, identity, note, parent, created_ms, updated_ms)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?14)",
+            )?
+            .execute(params![
+                new.id.to_string(),
+                alias,
+                new.project.to_string(),
+                State::Creating.word(),
+                new.tier.word(),
+                to_json(&new.network)?,
+                new.base.word(),
+                new.generation,
+                new.stacks,
+                to_json(&new.limits)?,
+                new.identity.word(),
+                new.note.as_deref().map(secret::redact),
+                new.parent.map(|id| id.to_string()),
+                at.millis()
+            ]);
+        match inserted {
+            Err(error)
+                if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation)
+                    && self.is_taken(alias)? =>
+            {
+                Err(StoreError::AliasTaken(alias.to_owned()))
+            }
+            other => Ok(other.map(|_| ())?),
+        }
+    }
+
+    /// Moves a sandbox on in its life, if the event fits.
+    ///
+    /// An event that leaves it where it is changes nothing and is not journalled.
+    pub fn advance_sandbox(
+        &self,
+        id: SandboxId,
+        event: Event,
+        at: Timestamp,
+    ) -> Result<State, StoreError> {
+        let sandbox = self.read().sandbox(id)?;
+        let from = sandbox.state;
+        let to = from.after(event)?;
+        if from == to {
+            return Ok(to);
+        }
+        self.transaction
+            .prepare_cached("UPDATE sandbox SET state = ?2, updated_ms = ?3 WHERE id = ?1")?
+            .execute(params![id.to_string(), to.word(), at.millis()])?;
+        if !to.is_alive() {
+            self.set_keeper(id, None, at)?;
+        }
+        let fact = Fact::SandboxState { from, to, event };
+        self.append(sandbox.project, Some(id), at, &fact)?;
+        Ok(to)
+    }
+
+    /// Remembers the process that keeps a sandbox, or that there is none.
+    pub fn set_keeper(
+        &self,
+        id: SandboxId,
+        keeper: Option<&Keeper>,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        let keeper = keeper.map(to_json).transpose()?;
+        self.update(id, "keeper", keeper.as_deref(), at)
+    }
+
+    /// Replaces the note of a sandbox. Secrets in it are not kept.
+    pub fn set_note(
+        &self,
+        id: SandboxId,
+        note: Option<&str>,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.update(id, "note", note.map(secret::redact).as_deref(), at)
+    }
+
+    /// Replaces the stacks of a sandbox.
+    pub fn set_stacks(&self, id: SandboxId, stacks: &str, at: Timestamp) -> Result<(), StoreError> {
+        self.update(id, "stacks", Some(stacks), at)
+    }
+
+    /// Replaces the limits of a sandbox.
+    pub fn set_limits(
+        &self,
+        id: SandboxId,
+        limits: &Limits,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.update(id, "limits", Some(&to_json(limits)?), at)
+    }
+
+    fn update(
+        &self,
+        id: SandboxId,
+        column: &'static str,
+        value: Option<&str>,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        let changed = self
+            .transaction
+            .prepare_cached(&format!(
+                "UPDATE sandbox SET {column} = ?2, updated_ms = ?3 WHERE id = ?1"
+            ))?
+            .execute(params![id.to_string(), value, at.millis()])?;
+        if changed == 1 {
+            Ok(())
+        } else {
+            Err(missing(&id.to_string()))
+        }
+    }
+}
+
+impl Reader<'_> {
+    /// The sandbox of this id.
+    pub fn sandbox(&self, id: SandboxId) -> Result<Sandbox, StoreError> {
+        self.connection
+            .prepare_cached(&format!("SELECT {COLUMNS} FROM sandbox WHERE id = ?1"))?
+            .query_row([id.to_string()], read)
+            .optional()?
+            .ok_or_else(|| missing(&id.to_string()))
+    }
+
+    /// Sandboxes of one project, or of all, oldest first.
+    pub fn sandboxes(
+        &self,
+        project: Option<ProjectId>,
+        scope: Scope,
+    ) -> Result<Vec<Sandbox>, StoreError> {
+        let mut statement = self.connection.prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM sandbox WHERE (?1 IS NULL OR project = ?1)
+             AND (?2 OR state <> 'collected') ORDER BY created_ms, id"
+        ))?;
+        let all = scope == Scope::All;
+        let found = statement.query_map(params![project.map(|id| id.to_string()), all], read)?;
+        let found: Vec<Sandbox> = found.collect::<rusqlite::Result<_>>()?;
+        Ok(found
+            .into_iter()
+            .filter(|sandbox| scope.holds(sandbox.state))
+            .collect())
+    }
+}
+
+pub(crate) fn missing(name: &str) -> StoreError {
+    StoreError::Missing {
+        what: "sandbox",
+        name: name.chars().take(64).collect(),
+    }
+}
+
+pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<Sandbox> {
+    Ok(Sandbox {
+        id: parsed(row, 0)?,
+        alias: row.get(1)?,
+        project: parsed(row, 2)?,
+        state: word(row, 3, State::from_word)?,
+        tier: parsed(row, 4)?,
+        network: json(row, 5)?,
+        base: word(row, 6, |text| {
+            [BaseKind::Frozen, BaseKind::Live]
+                .into_iter()
+                .find(|base| base.word() == text)
+        })?,
+        generation: row.get(7)?,
+        stacks: row.get(8)?,
+        limits: json(row, 9)?,
+        identity: word(row, 10, |text| {
+            [Identity::Caller, Identity::FakeRoot]
+                .into_iter()
+                .find(|identity| identity.word() == text)
+        })?,
+        note: row.get(11)?,
+        parent: parsed_option(row, 12)?,
+        created: moment(row, 13)?,
+        updated: moment(row, 14)?,
+        keeper: json_option(row, 15)?,
+    })
+}

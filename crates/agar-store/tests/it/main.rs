@@ -1,0 +1,6 @@
+//! The store from outside: records, journal, several processes, broken files.
+
+#[cfg(test)]
+mod records;
+#[cfg(test)]
+mod world;

@@ -1,0 +1,180 @@
+//! What is written is what is read, and the journal says so.
+
+use crate::world::{World, at};
+use agar_core::limits::{Breach, Resource};
+use agar_core::run::{End, Usage};
+use agar_core::state::{Event, State};
+use agar_store::{Fact, Lookup, NewRun, PromotionState, RunEnd, Scope, StoreError};
+use serde_json::json;
+use std::path::Path;
+
+#[test]
+fn a_sandbox_is_read_as_it_was_written() {
+    let mut world = World::new();
+    let project = world.project("/src/shop");
+    let made = world.sandbox(project.id, "calm-fern");
+    assert_eq!(made.state, State::Creating);
+    assert_eq!(world.store.read().sandbox(made.id).unwrap(), made);
+    let listed = world.store.read().sandboxes(Some(project.id), Scope::Kept);
+    assert_eq!(listed.unwrap(), vec![made]);
+}
+
+#[test]
+fn every_change_of_a_sandbox_is_in_the_journal() {
+    let mut world = World::new();
+    let project = world.project("/src/shop").id;
+    let sandbox = world.sandbox(project, "calm-fern").id;
+    let argv = ["make".to_owned(), "--token=abc".to_owned()];
+    let breach = Breach {
+        resource: Resource::Memory,
+        limit: 512,
+        seen: 600,
+        culprit: None,
+    };
+    let run = world.store.write::<_, StoreError>(|writer| {
+        writer.advance_sandbox(sandbox, Event::Start, at(3))?;
+        let new = NewRun {
+            sandbox,
+            argv: &argv,
+            cwd: Path::new("/src/shop"),
+        };
+        let number = writer.start_run(&new, at(4))?;
+        let end = End::Stopped { breach };
+        let ended = RunEnd {
+            end: &end,
+            usage: Usage::default(),
+            report: Some("{}"),
+            log_bytes: 7,
+        };
+        writer.end_run(sandbox, number, &ended, at(5))?;
+        writer.advance_sandbox(sandbox, Event::Finish, at(6))?;
+        Ok(number)
+    });
+    assert_eq!(run.unwrap(), 1);
+    let entries = world.store.read().journal_since(project, 0, 100).unwrap();
+    let kinds: Vec<&str> = entries.iter().map(|entry| entry.fact.kind()).collect();
+    assert_eq!(
+        kinds,
+        [
+            "sandbox.created",
+            "sandbox.state",
+            "run.started",
+            "limit.breached",
+            "run.ended",
+            "sandbox.state"
+        ]
+    );
+    let numbers: Vec<u64> = entries.iter().map(|entry| entry.number).collect();
+    assert_eq!(numbers, [1, 2, 3, 4, 5, 6]);
+    let started = &entries[2].fact;
+    assert_eq!(
+        started,
+        &Fact::RunStarted {
+            run: 1,
+            argv: vec!["make".to_owned(), "--token=[redacted]".to_owned()]
+        }
+    );
+}
+
+#[test]
+fn a_transaction_that_fails_leaves_neither_record_nor_journal() {
+    let mut world = World::new();
+    let project = world.project("/src/shop").id;
+    let sandbox = world.sandbox(project, "calm-fern").id;
+    let before = world.store.read().journal_latest(project).unwrap();
+    let failed = world.store.write::<(), StoreError>(|writer| {
+        writer.advance_sandbox(sandbox, Event::Start, at(3))?;
+        writer.advance_sandbox(sandbox, Event::Promote, at(4))?;
+        Ok(())
+    });
+    assert!(matches!(failed, Err(StoreError::OutOfTurn(_))));
+    let read = world.store.read();
+    assert_eq!(read.sandbox(sandbox).unwrap().state, State::Creating);
+    assert_eq!(read.journal_latest(project).unwrap(), before);
+}
+
+#[test]
+fn an_alias_is_free_again_once_its_sandbox_is_collected() {
+    let mut world = World::new();
+    let project = world.project("/src/shop").id;
+    let first = world.sandbox(project, "calm-fern").id;
+    let mut second = world.new_sandbox(project);
+    second.alias = Some("calm-fern".to_owned());
+    let numbers = &world.numbers;
+    let refused = world
+        .store
+        .write(|writer| writer.create_sandbox(&second, numbers, at(3)));
+    assert!(matches!(refused, Err(StoreError::AliasTaken(_))));
+    let made = world.store.write::<_, StoreError>(|writer| {
+        writer.advance_sandbox(first, Event::Discard, at(3))?;
+        writer.advance_sandbox(first, Event::Collect, at(4))?;
+        writer.create_sandbox(&second, numbers, at(5))
+    });
+    assert_eq!(made.unwrap().alias, "calm-fern");
+}
+
+#[test]
+fn a_sandbox_is_found_by_alias_prefix_or_id() {
+    let mut world = World::new();
+    let project = world.project("/src/shop").id;
+    let fern = world.sandbox(project, "calm-fern");
+    let fox = world.sandbox(project, "calm-fox");
+    let read = world.store.read();
+    let find = |name: &str| read.find_sandbox(name, None).unwrap();
+    assert_eq!(find("calm-fern"), Lookup::Found(Box::new(fern.clone())));
+    assert_eq!(find("calm-fe"), Lookup::Found(Box::new(fern.clone())));
+    assert_eq!(
+        find(&fox.id.to_string().to_uppercase()),
+        Lookup::Found(Box::new(fox.clone()))
+    );
+    assert_eq!(find("calm"), Lookup::Ambiguous(vec![fern, fox]));
+    assert_eq!(
+        find("clam-fern"),
+        Lookup::Missing {
+            nearest: Some("calm-fern".to_owned())
+        }
+    );
+    assert_eq!(find("%"), Lookup::Missing { nearest: None });
+    assert_eq!(find(""), Lookup::Missing { nearest: None });
+}
+
+#[test]
+fn a_promotion_is_applied_once_and_undone_once() {
+    let mut world = World::new();
+    let project = world.project("/src/shop").id;
+    let sandbox = world.sandbox(project, "calm-fern").id;
+    let id = world.promotion_id();
+    let summary = json!({ "files": 1 });
+    for _ in 0..2 {
+        world
+            .store
+            .write::<_, StoreError>(|writer| {
+                writer.start_promotion(id, sandbox, &json!({}), at(3))?;
+                writer.promotion_applied(id, &summary, at(4))
+            })
+            .unwrap();
+    }
+    let last = world.store.read().last_applied(project).unwrap().unwrap();
+    assert_eq!((last.id, last.summary), (id, summary));
+    world
+        .store
+        .write(|writer| writer.promotion_undone(id, None, at(5)))
+        .unwrap();
+    assert_eq!(world.store.read().last_applied(project).unwrap(), None);
+    let again = world
+        .store
+        .write(|writer| writer.promotion_applied(id, &json!({}), at(6)));
+    assert!(matches!(
+        again,
+        Err(StoreError::PromotionOutOfTurn {
+            from: PromotionState::Undone,
+            ..
+        })
+    ));
+    let entries = world.store.read().journal_since(project, 1, 100).unwrap();
+    let kinds: Vec<&str> = entries.iter().map(|entry| entry.fact.kind()).collect();
+    assert_eq!(
+        kinds,
+        ["promotion.started", "promotion.applied", "promotion.undone"]
+    );
+}
