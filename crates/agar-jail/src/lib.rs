@@ -10,3 +10,8 @@ pub mod plan;
 pub mod policy;
 pub mod report;
 pub mod wire;
+
+pub mod capability;
+pub mod landlock;
+pub mod limit;
+pub mod seccomp;
