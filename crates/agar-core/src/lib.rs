@@ -5,9 +5,11 @@
 //! world contributes comes in through the traits in [`seam`].
 
 pub mod alias;
+pub mod environment;
 pub mod fault;
 pub mod id;
 pub mod limits;
+pub mod mask;
 pub mod run;
 pub mod seam;
 pub mod secret;

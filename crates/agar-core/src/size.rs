@@ -62,17 +62,16 @@ impl FromStr for Bytes {
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const UNITS: [(&str, u32); 4] = [("TB", 40), ("GB", 30), ("MB", 20), ("KB", 10)];
-        for (unit, shift) in UNITS {
-            if self.0 >= 1 << shift {
-                let tenths = (u128::from(self.0) * 10) >> shift;
-                return if tenths >= 100 || tenths % 10 == 0 {
-                    write!(f, "{} {unit}", tenths / 10)
-                } else {
-                    write!(f, "{}.{} {unit}", tenths / 10, tenths % 10)
-                };
-            }
+        let fits = |&&(_, shift): &&(&str, u32)| self.0 >= 1 << shift;
+        let Some((unit, shift)) = UNITS.iter().find(fits) else {
+            return write!(f, "{} B", self.0);
+        };
+        let tenths = (u128::from(self.0) * 10) >> shift;
+        if tenths >= 100 || tenths % 10 == 0 {
+            write!(f, "{} {unit}", tenths / 10)
+        } else {
+            write!(f, "{}.{} {unit}", tenths / 10, tenths % 10)
         }
-        write!(f, "{} B", self.0)
     }
 }
 
