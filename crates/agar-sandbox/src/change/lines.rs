@@ -119,6 +119,6 @@ fn tally(old: &[&[u8]], new: &[&[u8]]) -> Lines {
     lines
 }
 
-fn len(length: usize) -> u64 {
+pub(super) fn len(length: usize) -> u64 {
     u64::try_from(length).unwrap_or(u64::MAX)
 }
