@@ -373,3 +373,6 @@ impl Side {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

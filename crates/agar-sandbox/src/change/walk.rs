@@ -80,6 +80,8 @@ struct Waiting {
     base: Option<Vec<usize>>,
     bulk: Option<PathBuf>,
     masked: bool,
+    /// Whether an opaque directory above hides the base's directory, which alone is marked.
+    hidden: bool,
 }
 
 /// Where a name stands: what the walk knows of it besides its entries.
@@ -98,6 +100,7 @@ impl<'a> Walk<'a> {
             base: Some(self.base.root()?.layers()),
             bulk,
             masked: false,
+            hidden: false,
         }];
         while let Some(next) = waiting.pop() {
             let path = next.path.clone();
@@ -119,7 +122,8 @@ impl<'a> Walk<'a> {
         let base = self.base_folder(here)?;
         let base_layers = base.as_ref().map(Folder::layers);
         let names = upper.mentioned()?;
-        if let (true, Some(base)) = (upper.is_opaque(), &base) {
+        let hidden = here.hidden || upper.is_opaque();
+        if let (true, Some(base)) = (hidden, &base) {
             self.hidden_by_opaque(here, &names, base)?;
         }
         for name in names {
@@ -147,7 +151,8 @@ impl<'a> Walk<'a> {
                 (Some(Found::Entry(now)), was) => {
                     // What the sandbox could not see, it did not start from.
                     let was = was.filter(|_| !standing.masked);
-                    waiting.extend(below(&standing, &now, was.as_ref(), base_layers.as_ref()));
+                    let layers = base_layers.as_deref();
+                    waiting.extend(below(&standing, &now, was.as_ref(), layers, hidden));
                     self.entry(
                         &standing,
                         was,
@@ -255,6 +260,7 @@ impl<'a> Walk<'a> {
             base: Some(base_layers.to_vec()),
             bulk: at.bulk.clone(),
             masked: at.masked,
+            hidden: false,
         }];
         while let Some(mut here) = waiting.pop() {
             let listing = self.base_folder(&here).and_then(|folder| match folder {
@@ -294,6 +300,7 @@ impl<'a> Walk<'a> {
                 base: here.base.clone(),
                 bulk: standing.bulk.clone(),
                 masked: standing.masked,
+                hidden: false,
             });
         if was.kind == Kind::Directory {
             below.directories += 1;
@@ -412,15 +419,17 @@ fn below(
     at: &Standing,
     now: &Entry,
     was: Option<&Entry>,
-    base_layers: Option<&Vec<usize>>,
+    base_layers: Option<&[usize]>,
+    hidden: bool,
 ) -> Option<Waiting> {
     (now.kind == Kind::Directory).then(|| Waiting {
         path: at.path.clone(),
         base: was
             .filter(|was| was.kind == Kind::Directory)
-            .and(base_layers.cloned()),
+            .and(base_layers.map(<[usize]>::to_vec)),
         bulk: at.bulk.clone(),
         masked: at.masked,
+        hidden,
     })
 }
 

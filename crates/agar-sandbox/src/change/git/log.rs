@@ -160,7 +160,7 @@ fn command(scratch: &Path, objects: &[PathBuf]) -> Command {
         .arg(scratch)
         .args(["log", "-z", "--no-color", "--encoding=UTF-8", FORMAT])
         .arg(format!("--max-count={}", COMMITS_MAX + 1))
-        .args(["--ignore-missing", "--stdin"])
+        .args(["--topo-order", "--ignore-missing", "--stdin"])
         .current_dir(scratch)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
