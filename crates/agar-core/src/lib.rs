@@ -13,6 +13,7 @@ pub mod mask;
 pub mod run;
 pub mod seam;
 pub mod secret;
+pub mod settings;
 pub mod size;
 pub mod state;
 pub mod suggest;
