@@ -6,6 +6,7 @@ use std::io::{Read, Write as _};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -185,8 +186,15 @@ impl Invocation {
 #[derive(Debug)]
 pub struct Running {
     child: Child,
-    stdout: Option<JoinHandle<Vec<u8>>>,
-    stderr: Option<JoinHandle<Vec<u8>>>,
+    stdout: Option<Reader>,
+    stderr: Option<Reader>,
+}
+
+/// A thread that collects one output, and what it has so far.
+#[derive(Debug)]
+struct Reader {
+    thread: JoinHandle<()>,
+    bytes: Arc<Mutex<Vec<u8>>>,
 }
 
 impl Running {
@@ -197,9 +205,30 @@ impl Running {
 
     /// Whether it has ended, and everything that held its output with it.
     pub fn has_ended(&mut self) -> bool {
-        let closed =
-            |output: &Option<JoinHandle<_>>| output.as_ref().is_none_or(JoinHandle::is_finished);
+        let closed = |output: &Option<Reader>| {
+            output
+                .as_ref()
+                .is_none_or(|reader| reader.thread.is_finished())
+        };
         matches!(self.child.try_wait(), Ok(Some(_))) && closed(&self.stdout) && closed(&self.stderr)
+    }
+
+    /// What it printed to its standard output until now.
+    pub fn printed(&self) -> String {
+        so_far(self.stdout.as_ref())
+    }
+
+    /// Waits for it to print the text.
+    #[track_caller]
+    pub fn expect(&mut self, text: &str) {
+        let found = holds_within(PATIENCE, || {
+            self.printed().contains(text) || self.has_ended()
+        });
+        assert!(
+            found && self.printed().contains(text),
+            "`{text}` was never printed\n{}",
+            self.kill()
+        );
     }
 
     /// Sends a signal to the program alone.
@@ -233,8 +262,8 @@ impl Running {
         let status = self.child.wait().expect("the child can be waited for");
         Outcome {
             status,
-            stdout: text(self.stdout.take()),
-            stderr: text(self.stderr.take()),
+            stdout: text(self.stdout.as_ref()),
+            stderr: text(self.stderr.as_ref()),
         }
     }
 }
@@ -252,25 +281,34 @@ fn pid(child: &Child) -> Option<rustix::process::Pid> {
     rustix::process::Pid::from_raw(child.id().try_into().ok()?)
 }
 
-fn collect(mut from: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
-    std::thread::spawn(move || {
-        let mut bytes = Vec::new();
+fn collect(mut from: impl Read + Send + 'static) -> Reader {
+    let bytes = Arc::new(Mutex::new(Vec::new()));
+    let sink = Arc::clone(&bytes);
+    let thread = std::thread::spawn(move || {
+        let mut buffer = [0; 8192];
         // What was read before an error is still worth showing.
-        drop(from.read_to_end(&mut bytes));
-        bytes
+        while let Ok(count @ 1..) = from.read(&mut buffer) {
+            if let Ok(mut sink) = sink.lock() {
+                sink.extend_from_slice(&buffer[..count]);
+            }
+        }
+    });
+    Reader { thread, bytes }
+}
+
+fn so_far(output: Option<&Reader>) -> String {
+    let bytes = output.and_then(|reader| reader.bytes.lock().ok());
+    bytes.map_or_else(String::new, |bytes| {
+        String::from_utf8_lossy(&bytes).into_owned()
     })
 }
 
 /// What was printed. Something that still holds the output open after a kill is not waited for.
-fn text(output: Option<JoinHandle<Vec<u8>>>) -> String {
-    let Some(output) = output else {
-        return String::new();
-    };
-    if !holds_within(Duration::from_secs(5), || output.is_finished()) {
-        return "(output still held open)".to_owned();
+fn text(output: Option<&Reader>) -> String {
+    if let Some(reader) = output {
+        holds_within(Duration::from_secs(5), || reader.thread.is_finished());
     }
-    let bytes = output.join().unwrap_or_default();
-    String::from_utf8_lossy(&bytes).into_owned()
+    so_far(output)
 }
 
 fn words(command: &Command) -> String {
