@@ -1,14 +1,18 @@
 //! The near end of a sandbox: start its keeper, or find it again, and ask it to run commands.
 
+use crate::keeper::{CLIENT_FD, CONFIG_FD};
 use crate::plan::Plan;
+use crate::protocol::{self, Reply, Request};
 use crate::report::RunReport;
 use crate::wire::Raw;
+use crate::{program, syscall};
 use agar_core::fault::{Fault, Kind, Remedy};
 use agar_core::limits::Limits;
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use serde::{Deserialize, Serialize};
 use std::io;
-use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What a keeper needs to know to raise a jail and mind it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,10 +69,16 @@ pub struct WindowSize {
     pub columns: u16,
 }
 
-/// A keeper that was started or found.
+/// A keeper that was started or found. One run at a time: connect again for another.
 #[derive(Debug)]
 pub struct Keeper {
     socket: OwnedFd,
+    /// Where reports are found.
+    directory: PathBuf,
+    /// What the keeper wants known about the walls: limits not enforced, guards missing.
+    pub notes: Vec<String>,
+    /// The keeper's process, if this process started it.
+    child: Option<i32>,
 }
 
 /// A run under way. Whoever holds it reads its output.
@@ -84,6 +94,8 @@ pub struct Running {
     pub terminal: Option<OwnedFd>,
     /// Readable when the run has ended: then [`Running::wait`] answers at once.
     pub done: OwnedFd,
+    number: u32,
+    directory: PathBuf,
 }
 
 /// The jail could not be raised.
@@ -131,11 +143,62 @@ impl Fault for TalkError {
 ///
 /// `program` is the directory where the keeper's program is kept between starts.
 pub fn start(program: &Path, config: &KeeperConfig) -> Result<Keeper, StartError> {
-    let _ = (program, config);
-    Err(StartError {
-        step: "not there yet".into(),
-        source: io::ErrorKind::Unsupported.into(),
-    })
+    let failed = |step: &str| {
+        let step = step.to_owned();
+        move |source: io::Error| StartError { step, source }
+    };
+    let file = program::file(program).map_err(failed("write the keeper's program"))?;
+    let memory = config_file(config).map_err(failed("hand over the plan"))?;
+    let (near, far) = rustix::net::socketpair(
+        AddressFamily::UNIX,
+        SocketType::SEQPACKET,
+        SocketFlags::CLOEXEC,
+        None,
+    )
+    .map_err(|errno| failed("make a pair of sockets")(errno.into()))?;
+    let child = syscall::spawn_detached(&file, &[(&far, CLIENT_FD), (&memory, CONFIG_FD)])
+        .map_err(failed("start the keeper"))?;
+    drop(far);
+    let mut buffer = Vec::new();
+    let reply =
+        protocol::receive::<Reply>(&near, &mut buffer).map_err(failed("hear from the keeper"))?;
+    let failure = match reply {
+        Some((Reply::Ready { notes }, _)) => {
+            let directory = config.directory.clone().into();
+            return Ok(Keeper {
+                socket: near,
+                directory,
+                notes,
+                child: Some(child),
+            });
+        }
+        Some((Reply::Failed { step, errno }, _)) => StartError {
+            step,
+            source: io::Error::from_raw_os_error(errno),
+        },
+        Some(_) | None => {
+            let source = io::ErrorKind::UnexpectedEof.into();
+            StartError {
+                step: "hear from the keeper, which ended".into(),
+                source,
+            }
+        }
+    };
+    // It is ending; a dead child left unburied would stay for as long as this process lives.
+    drop(syscall::wait_for(
+        child,
+        rustix::process::WaitOptions::empty(),
+    ));
+    Err(failure)
+}
+
+/// The configuration in a file of its own memory, read from the start.
+fn config_file(config: &KeeperConfig) -> io::Result<OwnedFd> {
+    let memory = rustix::fs::memfd_create(c"agar-plan", rustix::fs::MemfdFlags::CLOEXEC)?;
+    let mut file = std::fs::File::from(memory);
+    io::Write::write_all(&mut file, &serde_json::to_vec(config)?)?;
+    io::Seek::rewind(&mut file)?;
+    Ok(file.into())
 }
 
 /// What a keeper says about itself.
@@ -156,56 +219,160 @@ pub struct Status {
 }
 
 impl Keeper {
-    /// Finds a keeper by its socket.
-    pub fn connect(socket: &Path) -> Result<Self, TalkError> {
-        let _ = socket;
-        Err(TalkError {
-            doing: "connect",
-            source: io::ErrorKind::Unsupported.into(),
+    /// Finds the keeper of a sandbox by its socket and the sandbox's directory.
+    pub fn connect(socket: &Path, directory: &Path) -> Result<Self, TalkError> {
+        let connected = connect(socket).map_err(during("connect"))?;
+        Ok(Self {
+            socket: connected,
+            directory: directory.to_path_buf(),
+            notes: Vec::new(),
+            child: None,
         })
     }
 
     /// Starts a command inside.
     pub fn run(&self, request: &RunRequest) -> Result<Running, TalkError> {
-        let _ = (request, &self.socket);
-        Err(TalkError {
-            doing: "run a command",
-            source: io::ErrorKind::Unsupported.into(),
+        let doing = during("run a command");
+        let (far, near) = match request.terminal {
+            Some(_) => (Vec::new(), None),
+            None => streams()
+                .map(|(far, near)| (far, Some(near)))
+                .map_err(doing)?,
+        };
+        let given: Vec<BorrowedFd<'_>> = far.iter().map(AsFd::as_fd).collect();
+        self.say(&Request::Run(request.clone()), &given, "run a command")?;
+        drop(given);
+        drop(far);
+        let mut attached = match self.hear("run a command")? {
+            (Reply::Started { .. }, attached) => attached,
+            (reply, _) => return Err(unexpected("run a command", &reply)),
+        };
+        let done = self.socket.try_clone().map_err(during("run a command"))?;
+        let [stdin, stdout, stderr] = near.map_or([None, None, None], |near| near.map(Some));
+        Ok(Running {
+            stdin,
+            stdout,
+            stderr,
+            terminal: attached.pop(),
+            done,
+            number: request.number,
+            directory: self.directory.clone(),
         })
     }
 
     /// What runs inside.
     pub fn status(&self) -> Result<Status, TalkError> {
-        Err(TalkError {
-            doing: "ask for its status",
-            source: io::ErrorKind::Unsupported.into(),
-        })
+        self.say(&Request::Status, &[], "ask for its status")?;
+        match self.hear("ask for its status")? {
+            (Reply::Status(status), _) => Ok(status),
+            (reply, _) => Err(unexpected("ask for its status", &reply)),
+        }
     }
 
     /// Ends everything inside and the keeper, and waits until it is gone.
     pub fn stop(self) -> Result<(), TalkError> {
-        Err(TalkError {
-            doing: "stop",
-            source: io::ErrorKind::Unsupported.into(),
-        })
+        self.say(&Request::Stop, &[], "stop")?;
+        let mut buffer = Vec::new();
+        while let Ok(Some(_)) = protocol::receive::<Reply>(&self.socket, &mut buffer) {}
+        self.bury();
+        Ok(())
     }
+
+    /// Waits until a keeper that this process started is gone. Only after its last run ended.
+    pub fn bury(mut self) {
+        if let Some(child) = self.child.take() {
+            // It may have been buried by someone who waits for all children.
+            drop(syscall::wait_for(
+                child,
+                rustix::process::WaitOptions::empty(),
+            ));
+        }
+    }
+
+    fn say(
+        &self,
+        request: &Request,
+        given: &[BorrowedFd<'_>],
+        doing: &'static str,
+    ) -> Result<(), TalkError> {
+        protocol::send(&self.socket, request, given).map_err(during(doing))
+    }
+
+    fn hear(&self, doing: &'static str) -> Result<(Reply, Vec<OwnedFd>), TalkError> {
+        hear(&self.socket, doing)
+    }
+}
+
+fn hear(socket: &OwnedFd, doing: &'static str) -> Result<(Reply, Vec<OwnedFd>), TalkError> {
+    let mut buffer = Vec::new();
+    let gone = || TalkError {
+        doing,
+        source: io::ErrorKind::UnexpectedEof.into(),
+    };
+    protocol::receive(socket, &mut buffer)
+        .map_err(during(doing))?
+        .ok_or_else(gone)
+}
+
+fn during(doing: &'static str) -> impl FnOnce(io::Error) -> TalkError {
+    move |source| TalkError { doing, source }
+}
+
+fn unexpected(doing: &'static str, reply: &Reply) -> TalkError {
+    let reason = match reply {
+        Reply::Refused { reason } => reason.clone(),
+        other => format!("it answered {other:?}"),
+    };
+    TalkError {
+        doing,
+        source: io::Error::other(reason),
+    }
+}
+
+fn connect(path: &Path) -> io::Result<OwnedFd> {
+    let flags = SocketFlags::CLOEXEC;
+    let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
+    rustix::net::connect(&socket, &rustix::net::SocketAddrUnix::new(path)?)?;
+    let peer = rustix::net::sockopt::socket_peercred(&socket)?;
+    if peer.uid != rustix::process::getuid() {
+        return Err(io::ErrorKind::PermissionDenied.into());
+    }
+    Ok(socket)
+}
+
+/// Three pipes: the command's ends, and ours.
+fn streams() -> io::Result<(Vec<OwnedFd>, [OwnedFd; 3])> {
+    let pipe = || rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC);
+    let ((in_far, in_near), (out_near, out_far), (err_near, err_far)) = (pipe()?, pipe()?, pipe()?);
+    Ok((
+        vec![in_far, out_far, err_far],
+        [in_near, out_near, err_near],
+    ))
 }
 
 impl Running {
     /// Sends a signal to the run's command and everything in its process group.
     pub fn signal(&self, signal: i32) -> Result<(), TalkError> {
-        let _ = signal;
-        Err(TalkError {
-            doing: "send a signal",
-            source: io::ErrorKind::Unsupported.into(),
-        })
+        let request = Request::Signal {
+            number: self.number,
+            signal,
+        };
+        protocol::send(&self.done, &request, &[]).map_err(during("send a signal"))
     }
 
     /// Waits for the end.
     pub fn wait(self) -> Result<RunReport, TalkError> {
-        Err(TalkError {
-            doing: "wait for a run",
-            source: io::ErrorKind::Unsupported.into(),
-        })
+        const DOING: &str = "wait for a run";
+        match hear(&self.done, DOING)? {
+            (Reply::Ended { .. }, _) => {}
+            (reply, _) => return Err(unexpected(DOING, &reply)),
+        }
+        let path = self
+            .directory
+            .join("runs")
+            .join(self.number.to_string())
+            .join("report.json");
+        let bytes = crate::machine::fs_err_read(&path).map_err(during(DOING))?;
+        serde_json::from_slice(&bytes).map_err(|error| during(DOING)(error.into()))
     }
 }

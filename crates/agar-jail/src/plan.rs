@@ -6,6 +6,7 @@
 
 use crate::machine::{FRESH, Machine};
 use crate::policy::{Identity, Nested, OldWay, Overlay, Policy};
+use crate::seccomp::FilterOptions;
 use crate::wire::Raw;
 use agar_core::fault::{Fault, Kind};
 use agar_core::walls::Network;
@@ -123,7 +124,10 @@ pub enum Step {
     /// A fresh `/proc`.
     Proc,
     /// A fresh, minimal `/dev`.
-    Devices,
+    Devices {
+        /// The most that `/dev/shm` may hold.
+        shared_memory_bytes: u64,
+    },
     /// An empty, read-only `/sys`.
     EmptySys,
     /// No user namespace can be made inside.
@@ -198,23 +202,29 @@ pub fn plan(policy: &Policy, machine: &Machine) -> Result<Plan, PlanError> {
     let mut overlays = policy.overlays.clone();
     overlays.sort_by_key(|overlay| overlay.target.as_path().components().count());
     draft.refuse_mounts_below(&overlays)?;
-    let whole = overlays
+    let (whole, own): (Vec<&Overlay>, Vec<&Overlay>) = overlays
         .iter()
-        .find(|overlay| overlay.target.as_path() == Path::new("/"));
-    let root = if whole.is_some() {
-        Root::Staged
-    } else {
+        .partition(|overlay| overlay.target.as_path() == Path::new("/"));
+    let root = if whole.is_empty() {
         Root::ReadOnly
+    } else {
+        Root::Staged
     };
-    let before = whole.map_or_else(Vec::new, |whole| draft.before(whole));
-    let own: Vec<&Overlay> = overlays
+    let (mut before, mut steps) = (Vec::new(), Vec::new());
+    let early = if root == Root::Staged {
+        &mut before
+    } else {
+        &mut steps
+    };
+    whole
         .iter()
-        .filter(|overlay| overlay.target.as_path() != Path::new("/"))
-        .collect();
+        .for_each(|whole| draft.machine_itself(whole, early));
+    draft.trees(&own, root, early);
+    draft.kernel(&mut steps);
     Ok(Plan {
         policy: policy.clone(),
         ids: draft.ids(),
-        steps: draft.steps(&own, root),
+        steps,
         before,
         root,
         layers: draft.layers(),
@@ -279,48 +289,26 @@ impl Draft<'_> {
     }
 
     /// As root: the machine itself copy-on-write, other filesystems read-only beside it.
-    fn before(&self, whole: &Overlay) -> Vec<Step> {
-        let mut steps = vec![self.overlay(whole)];
-        let shown = self.machine.mounts.iter().filter(|mount| {
-            mount.holds_files()
-                && mount.target.as_path() != Path::new("/")
-                && !is_fresh(&mount.target)
-        });
+    fn machine_itself(&self, whole: &Overlay, steps: &mut Vec<Step>) {
+        steps.push(self.overlay(whole));
         let mut seen = Vec::new();
-        for mount in shown {
-            if !seen.contains(&&mount.target) {
+        for mount in &self.machine.mounts {
+            let shown = mount.holds_files() && mount.target.as_path() != Path::new("/");
+            if shown && !is_fresh(&mount.target) && !seen.contains(&&mount.target) {
                 seen.push(&mount.target);
                 steps.push(Step::Tree {
                     target: mount.target.clone(),
                 });
             }
         }
-        steps
     }
 
-    fn steps(&self, own: &[&Overlay], root: Root) -> Vec<Step> {
-        let mut steps = Vec::new();
+    /// Everything that holds files.
+    fn trees(&self, own: &[&Overlay], root: Root, steps: &mut Vec<Step>) {
         if root == Root::ReadOnly {
-            let covers = self.machine.covers.iter();
-            steps.extend(
-                covers
-                    .filter(|cover| !own.iter().any(|o| o.target == **cover))
-                    .map(|cover| Step::Overlay {
-                        target: cover.clone(),
-                        upper: None,
-                        lowers: vec![cover.clone()],
-                        masks: self.masks_of(cover),
-                    }),
-            );
-            steps.extend(
-                self.machine
-                    .loose
-                    .iter()
-                    .cloned()
-                    .map(|target| Step::Hide { target }),
-            );
+            self.covers(own, steps);
         }
-        self.fresh(&mut steps);
+        self.fresh(steps);
         for overlay in own {
             if is_fresh(&overlay.target) && !own.iter().any(|other| is_inside(overlay, other)) {
                 steps.push(Step::Directory {
@@ -333,11 +321,24 @@ impl Draft<'_> {
             self.unlayered_masks(own, root)
                 .map(|target| Step::Hide { target }),
         );
-        if self.policy.nested == Nested::Refused {
-            steps.push(Step::ForbidNamespaces);
-        }
-        self.guard_proc(&mut steps);
-        steps
+    }
+
+    fn covers(&self, own: &[&Overlay], steps: &mut Vec<Step>) {
+        let covers = self.machine.covers.iter();
+        let covers = covers.filter(|cover| !own.iter().any(|overlay| overlay.target == **cover));
+        steps.extend(covers.map(|cover| Step::Overlay {
+            target: cover.clone(),
+            upper: None,
+            lowers: vec![cover.clone()],
+            masks: self.masks_of(cover),
+        }));
+        steps.extend(
+            self.machine
+                .loose
+                .iter()
+                .cloned()
+                .map(|target| Step::Hide { target }),
+        );
     }
 
     fn fresh(&self, steps: &mut Vec<Step>) {
@@ -347,9 +348,6 @@ impl Draft<'_> {
             mode,
             size_bytes: half,
         };
-        steps.push(Step::Proc);
-        steps.push(Step::EmptySys);
-        steps.push(Step::Devices);
         steps.push(fresh("/tmp", 0o1777));
         steps.push(fresh("/run", 0o755));
         steps.push(fresh("/var/tmp", 0o1777));
@@ -358,6 +356,19 @@ impl Draft<'_> {
                 target: resolver.clone(),
             });
         }
+    }
+
+    /// Everything through which the kernel itself shows.
+    fn kernel(&self, steps: &mut Vec<Step>) {
+        steps.push(Step::Proc);
+        steps.push(Step::EmptySys);
+        steps.push(Step::Devices {
+            shared_memory_bytes: self.machine.memory_bytes / 2,
+        });
+        if self.policy.nested == Nested::Refused {
+            steps.push(Step::ForbidNamespaces);
+        }
+        self.guard_proc(steps);
     }
 
     /// The kernel lets the machine's root write many of its knobs whatever namespace it is in.
@@ -456,6 +467,14 @@ fn is_inside(overlay: &Overlay, other: &Overlay) -> bool {
 }
 
 impl Plan {
+    /// The filter that commands wear.
+    pub fn filter(&self) -> FilterOptions {
+        FilterOptions {
+            nested: self.policy.nested == Nested::Allowed,
+            ..FilterOptions::default()
+        }
+    }
+
     /// Where a path of the new tree is while it is being put together.
     pub fn staged(&self, target: &Raw) -> PathBuf {
         let relative = target

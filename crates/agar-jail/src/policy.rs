@@ -2,6 +2,7 @@
 
 use crate::wire::Raw;
 use agar_core::limits::Limits;
+pub use agar_core::walls::{Identity, Monitor};
 use agar_core::walls::{Network, Tier};
 use serde::{Deserialize, Serialize};
 
@@ -45,17 +46,6 @@ pub struct Overlay {
     pub lowers: Vec<Raw>,
 }
 
-/// Who the commands are inside.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Identity {
-    /// The caller, under the same numbers.
-    #[default]
-    Caller,
-    /// Root by name, the caller in fact: for package managers that insist.
-    FakeRoot,
-}
-
 /// Whether commands may make user namespaces of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -65,19 +55,6 @@ pub enum Nested {
     Refused,
     /// They may: browsers, container tools, agar in agar.
     Allowed,
-}
-
-/// What is recorded about the commands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Monitor {
-    /// Nothing.
-    Off,
-    /// Every program that is started, and every call that was denied.
-    #[default]
-    Executions,
-    /// Also every file that is opened.
-    Files,
 }
 
 /// A path through older kernels, forced by a setting so that tests reach it.

@@ -1,7 +1,7 @@
 //! How a run ended and what it used.
 
 use crate::wire::Raw;
-use agar_core::limits::Breach;
+pub use agar_core::run::{End, Usage};
 use serde::{Deserialize, Serialize};
 
 /// Everything the keeper saw of one run.
@@ -25,69 +25,6 @@ pub struct RunReport {
     pub files_dropped: u64,
     /// What a reader of the record should know: limits that could not be enforced, walls missing.
     pub notes: Vec<String>,
-}
-
-/// How a run ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", tag = "how")]
-pub enum End {
-    /// By itself, with a status.
-    Exited {
-        /// The status.
-        code: i32,
-    },
-    /// By a signal.
-    Signaled {
-        /// The signal's number.
-        signal: i32,
-    },
-    /// There is no such program.
-    NotFound,
-    /// The program cannot be executed.
-    NotExecutable {
-        /// The kernel's reason.
-        errno: i32,
-    },
-    /// A limit was reached.
-    Stopped {
-        /// Which one.
-        breach: Breach,
-    },
-    /// The jail went away under it.
-    Lost,
-}
-
-impl End {
-    /// The status a shell would report.
-    pub const fn exit_code(&self) -> i32 {
-        match self {
-            Self::Exited { code } => *code,
-            Self::Signaled { signal } => 128 + *signal,
-            Self::NotFound => 127,
-            Self::NotExecutable { .. } => 126,
-            Self::Stopped { .. } => 5,
-            Self::Lost => 125,
-        }
-    }
-
-    /// Whether the command did what it was asked to.
-    pub const fn is_success(&self) -> bool {
-        matches!(self, Self::Exited { code: 0 })
-    }
-}
-
-/// What a run used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Usage {
-    /// Wall time in milliseconds.
-    pub wall_ms: u64,
-    /// Processor time in the commands, in milliseconds.
-    pub user_ms: u64,
-    /// Processor time in the kernel on their behalf, in milliseconds.
-    pub system_ms: u64,
-    /// The most memory resident at once, in bytes, where it could be measured for the whole tree,
-    /// else of the largest process.
-    pub memory_peak_bytes: u64,
 }
 
 /// A program that was started inside.

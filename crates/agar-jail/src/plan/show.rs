@@ -1,6 +1,7 @@
 //! A plan in the words of `agar jail plan`.
 
 use super::{IdMap, LayerApi, Plan, Root, Step};
+use crate::wire::Raw;
 use std::fmt;
 
 impl fmt::Display for Plan {
@@ -46,15 +47,16 @@ impl fmt::Display for Step {
                 if upper.is_some() {
                     write!(f, " ({} layers)", lowers.len() + 1)?;
                 }
-                masks
-                    .iter()
-                    .try_for_each(|mask| write!(f, "\nmask      {target}/{mask}"))
+                masks.iter().try_for_each(|mask| {
+                    let path = target.as_path().join(mask.as_path());
+                    write!(f, "\nmask      {}", Raw::from(path))
+                })
             }
             Self::Tree { target } => write!(f, "ro        {target}"),
             Self::Directory { target } => write!(f, "mkdir     {target}"),
             Self::Fresh { target, mode, .. } => write!(f, "fresh     {target} {mode:o}"),
             Self::Proc => write!(f, "fresh     /proc"),
-            Self::Devices => write!(f, "fresh     /dev"),
+            Self::Devices { .. } => write!(f, "fresh     /dev"),
             Self::EmptySys => write!(f, "empty     /sys"),
             Self::ForbidNamespaces => write!(f, "forbid    user namespaces"),
             Self::ReadOnly { target } => write!(f, "ro        {target}"),

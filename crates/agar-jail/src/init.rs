@@ -1,0 +1,132 @@
+//! The first process inside: it raises the walls, starts commands and buries the dead.
+//!
+//! It is three threads with different rights. The first keeps the few capabilities it takes to
+//! remount layers, and reaps. The second has none, wears the filter, and starts every command, so
+//! that each is born with both. The third, without capabilities or filter, answers the filter's
+//! questions. Commands cannot reach any of them: the process is not dumpable, and a process id of 1
+//! is deaf to signals from its children.
+
+use crate::mount::{During, Failed};
+use crate::plan::Plan;
+use crate::protocol::{self, News};
+use crate::{raise, syscall};
+use agar_core::run::Usage;
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::process::{Pid, WaitOptions};
+use std::collections::BTreeMap;
+use std::os::fd::AsRawFd;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+mod spawn;
+mod walls;
+
+/// The runs under way, by the process id of their command.
+///
+/// The lock is held from before a command is forked until its id is noted, so that its end is never
+/// seen before its beginning.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Runs(Arc<Mutex<BTreeMap<i32, u32>>>);
+
+impl Runs {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<i32, u32>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The process id of a run's command.
+    fn pid_of(&self, number: u32) -> Option<i32> {
+        self.lock()
+            .iter()
+            .find(|(_, run)| **run == number)
+            .map(|(pid, _)| *pid)
+    }
+
+    /// The run that a process belongs to: its session's, or the youngest.
+    fn number_of(&self, pid: i32) -> u32 {
+        let session = Pid::from_raw(pid)
+            .and_then(|pid| rustix::process::getsid(Some(pid)).ok())
+            .map_or(0, |session| session.as_raw_nonzero().get());
+        let runs = self.lock();
+        runs.get(&session)
+            .or_else(|| runs.values().max())
+            .copied()
+            .unwrap_or(0)
+    }
+}
+
+/// Becomes the init. Never returns.
+pub(crate) fn main(plan: &Plan, socket: &OwnedFd) -> ! {
+    match prepare(plan, socket.as_fd()) {
+        Ok(()) => reap_for_ever(plan, socket),
+        Err(failed) => {
+            let news = News::Failed {
+                step: failed.step,
+                errno: failed.errno,
+            };
+            // The keeper sees the process end if it does not get the message.
+            drop(protocol::send(socket, &news, &[]));
+            syscall::exit(1)
+        }
+    }
+}
+
+fn prepare(plan: &Plan, socket: BorrowedFd<'_>) -> Result<(), Failed> {
+    syscall::die_with_parent().during(|| "tie the init to its keeper".into())?;
+    let mut go = [0_u8; 1];
+    let (read, _) = rustix::net::recv(socket, &mut go[..], rustix::net::RecvFlags::empty())
+        .during(|| "wait for the keeper".into())?;
+    if read == 0 {
+        return Err(rustix::io::Errno::PIPE).during(|| "wait for the keeper".into());
+    }
+    syscall::close_all_but(socket.as_raw_fd()).during(|| "close what is not ours".into())?;
+    raise::inside(plan)?;
+    syscall::hide_memory().during(|| "hide the init's memory".into())?;
+    rustix::thread::set_no_new_privs(true).during(|| "give up new privileges".into())?;
+    syscall::block_child_signal().during(|| "block SIGCHLD".into())
+}
+
+/// The first thread: starts the others, then reaps until the keeper goes away.
+fn reap_for_ever(plan: &Plan, socket: &OwnedFd) -> ! {
+    let runs = Runs::default();
+    if let Err(failed) = walls::start(plan, socket, &runs) {
+        let news = News::Failed {
+            step: failed.step,
+            errno: failed.errno,
+        };
+        drop(protocol::send(socket, &news, &[]));
+        syscall::exit(1)
+    }
+    loop {
+        if syscall::wait_for_child_signal().is_err() {
+            syscall::exit(1)
+        }
+        reap(socket, &runs);
+    }
+}
+
+/// Buries everyone who died, and reports those who were commands.
+fn reap(socket: &OwnedFd, runs: &Runs) {
+    while let Ok(Some((pid, status, usage))) = syscall::wait_any(WaitOptions::NOHANG) {
+        let number = runs.lock().remove(&pid);
+        if let Some(number) = number {
+            let news = News::Exited {
+                number,
+                status,
+                usage,
+            };
+            // Without a keeper the kernel ends this process.
+            drop(protocol::send(socket, &news, &[]));
+        }
+    }
+}
+
+/// What a process and its waited-for children used.
+pub(crate) fn usage(raw: &libc::rusage) -> Usage {
+    let millis =
+        |time: libc::timeval| u64::try_from(time.tv_sec * 1000 + time.tv_usec / 1000).unwrap_or(0);
+    Usage {
+        wall_ms: 0,
+        user_ms: millis(raw.ru_utime),
+        system_ms: millis(raw.ru_stime),
+        memory_peak_bytes: u64::try_from(raw.ru_maxrss).unwrap_or(0) * 1024,
+    }
+}

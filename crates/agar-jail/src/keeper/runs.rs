@@ -1,0 +1,265 @@
+//! The runs of a sandbox as its keeper knows them.
+
+use crate::client::{Lifetime, RunRequest};
+use crate::report::{Denied, End, Execution, FileAccess, RunReport, Usage};
+use agar_core::limits::Breach;
+use std::io;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// A hostile command could start programs until the keeper's memory is full of their names.
+const RECORDED_MAX: usize = 4096;
+
+/// One run, under way or ended and not yet reported.
+pub(super) struct Run {
+    report: RunReport,
+    began: Instant,
+    timeout: Option<Duration>,
+    breach: Option<Breach>,
+    ended: bool,
+    client: Option<usize>,
+}
+
+/// All runs that are not reported yet.
+#[derive(Default)]
+pub(super) struct Runs(Vec<Run>);
+
+impl Runs {
+    pub(super) fn begin(&mut self, request: &RunRequest, client: usize) {
+        let report = RunReport {
+            number: request.number,
+            end: End::Lost,
+            usage: Usage::default(),
+            executions: Vec::new(),
+            executions_dropped: 0,
+            denied: Vec::new(),
+            files: Vec::new(),
+            files_dropped: 0,
+            notes: Vec::new(),
+        };
+        self.0.push(Run {
+            report,
+            began: now(),
+            timeout: request.timeout_ms.map(Duration::from_millis),
+            breach: None,
+            ended: false,
+            client: Some(client),
+        });
+    }
+
+    fn get(&mut self, number: u32) -> Option<&mut Run> {
+        self.0.iter_mut().find(|run| run.report.number == number)
+    }
+
+    pub(super) fn contains(&self, number: u32) -> bool {
+        self.0.iter().any(|run| run.report.number == number)
+    }
+
+    pub(super) fn numbers(&self) -> Vec<u32> {
+        self.0.iter().map(|run| run.report.number).collect()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn client_of(&self, number: u32) -> Option<usize> {
+        self.0
+            .iter()
+            .find(|run| run.report.number == number)
+            .and_then(|run| run.client)
+    }
+
+    /// A client's place in the list was given up; those behind it moved up.
+    pub(super) fn forget_client(&mut self, index: usize) {
+        for run in &mut self.0 {
+            run.client = match run.client {
+                Some(client) if client == index => None,
+                Some(client) if client > index => Some(client - 1),
+                other => other,
+            };
+        }
+    }
+
+    pub(super) fn not_started(&mut self, number: u32, errno: i32) {
+        if let Some(run) = self.get(number) {
+            let end = match errno {
+                libc::ENOENT | libc::ENOTDIR => End::NotFound,
+                _ => End::NotExecutable,
+            };
+            run.report
+                .notes
+                .push(io::Error::from_raw_os_error(errno).to_string());
+            run.finish(end, Usage::default());
+        }
+    }
+
+    pub(super) fn exited(&mut self, number: u32, status: i32, usage: Usage) {
+        let end = if libc::WIFEXITED(status) {
+            End::Exited {
+                status: libc::WEXITSTATUS(status),
+            }
+        } else {
+            End::Signaled {
+                signal: libc::WTERMSIG(status),
+            }
+        };
+        if let Some(run) = self.get(number) {
+            run.finish(end, usage);
+        }
+    }
+
+    /// The jail is gone: nobody saw how the rest ended, except that a limit may have ended them.
+    pub(super) fn lose_all(&mut self, lifetime: Lifetime, total: Usage) {
+        let total = if lifetime == Lifetime::OneRun {
+            total
+        } else {
+            Usage::default()
+        };
+        for run in self.0.iter_mut().filter(|run| !run.ended) {
+            run.finish(End::Lost, total);
+        }
+    }
+
+    pub(super) fn breached(&mut self, number: Option<u32>, breach: Breach) {
+        for run in &mut self.0 {
+            if number.is_none_or(|number| number == run.report.number) && run.breach.is_none() {
+                run.breach = Some(breach.clone());
+            }
+        }
+    }
+
+    pub(super) fn executed(&mut self, number: u32, mut execution: Execution) {
+        let Some(run) = self.get(number) else { return };
+        if run.report.executions.len() >= RECORDED_MAX {
+            run.report.executions_dropped += 1;
+            return;
+        }
+        execution.at_ms = millis(run.began.elapsed());
+        run.report.executions.push(execution);
+    }
+
+    pub(super) fn denied(&mut self, number: u32, call: &str) {
+        let Some(run) = self.get(number) else { return };
+        let denied = &mut run.report.denied;
+        if let Some(denied) = denied.iter_mut().find(|denied| denied.call == call) {
+            denied.count += 1;
+        } else if denied.len() < RECORDED_MAX {
+            denied.push(Denied {
+                call: call.into(),
+                count: 1,
+            });
+        }
+    }
+
+    pub(super) fn opened(&mut self, number: u32, access: FileAccess) {
+        let Some(run) = self.get(number) else { return };
+        if run.report.files.contains(&access) {
+            return;
+        }
+        if run.report.files.len() >= RECORDED_MAX {
+            run.report.files_dropped += 1;
+        } else {
+            run.report.files.push(access);
+        }
+    }
+
+    /// The run that is out of time, with its limit and what passed.
+    pub(super) fn overdue(&self) -> Option<(u32, Duration, Duration)> {
+        self.0
+            .iter()
+            .filter(|run| !run.ended && run.breach.is_none())
+            .find_map(|run| {
+                let (timeout, passed) = (run.timeout?, run.began.elapsed());
+                (passed >= timeout).then_some((run.report.number, timeout, passed))
+            })
+    }
+
+    /// How long until a run is out of time.
+    pub(super) fn patience(&self) -> Option<Duration> {
+        let running = self
+            .0
+            .iter()
+            .filter(|run| !run.ended && run.breach.is_none());
+        running
+            .filter_map(|run| Some(run.timeout?.saturating_sub(run.began.elapsed())))
+            .min()
+    }
+
+    pub(super) fn take_ended(&mut self) -> Vec<Run> {
+        let (ended, running) = std::mem::take(&mut self.0)
+            .into_iter()
+            .partition(|run| run.ended);
+        self.0 = running;
+        ended
+    }
+}
+
+impl Run {
+    fn finish(&mut self, end: End, usage: Usage) {
+        self.report.end = match self.breach.take() {
+            Some(breach) => End::Stopped { breach },
+            None => end,
+        };
+        self.report.usage = Usage {
+            wall_ms: millis(self.began.elapsed()),
+            ..usage
+        };
+        self.ended = true;
+    }
+
+    pub(super) fn number(&self) -> u32 {
+        self.report.number
+    }
+
+    pub(super) fn client(&self) -> Option<usize> {
+        self.client
+    }
+
+    /// Writes the report beside the run's output, whole or not at all.
+    pub(super) fn write(
+        &self,
+        sandbox: &Path,
+        notes: Vec<String>,
+        peak: Option<u64>,
+    ) -> io::Result<()> {
+        let mut report = self.report.clone();
+        report.notes.extend(notes);
+        report.usage.memory_peak_bytes = peak.unwrap_or(0).max(report.usage.memory_peak_bytes);
+        let directory = sandbox.join("runs").join(report.number.to_string());
+        make_directory(&directory)?;
+        let draft = directory.join("report.json.new");
+        write_file(&draft, &serde_json::to_vec(&report)?)?;
+        rustix::fs::rename(&draft, directory.join("report.json"))?;
+        Ok(())
+    }
+}
+
+fn make_directory(path: &Path) -> io::Result<()> {
+    let mode = rustix::fs::Mode::from_raw_mode(0o700);
+    for directory in [path.parent(), Some(path)].into_iter().flatten() {
+        match rustix::fs::mkdir(directory, mode) {
+            Ok(()) | Err(rustix::io::Errno::EXIST) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+    Ok(())
+}
+
+fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let flags = rustix::fs::OFlags::CREATE
+        | rustix::fs::OFlags::WRONLY
+        | rustix::fs::OFlags::TRUNC
+        | rustix::fs::OFlags::CLOEXEC;
+    let file = rustix::fs::open(path, flags, rustix::fs::Mode::from_raw_mode(0o600))?;
+    io::Write::write_all(&mut std::fs::File::from(file), bytes)
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The keeper times real processes on a real kernel; there is nothing to simulate.
+fn now() -> Instant {
+    Instant::now()
+}

@@ -1,0 +1,187 @@
+//! What the client, the keeper and the init say to each other.
+//!
+//! Each message is one packet of JSON with at most a few descriptors attached, over a socket that
+//! keeps packets whole. Nothing large travels this way: reports are files.
+
+use crate::client::{RunRequest, Status};
+use crate::report::{Execution, FileAccess};
+use agar_core::run::Usage;
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::io::Errno;
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags,
+};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+
+/// No message is longer.
+pub(crate) const MESSAGE_MAX: usize = 160 * 1024;
+
+/// Descriptors that come with a run: its three streams, or its terminal.
+const DESCRIPTORS_MAX: usize = 3;
+
+/// A client to its keeper.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Request {
+    /// Start a command; its streams are attached unless it wants a terminal.
+    Run(RunRequest),
+    /// Send a signal to the command of a run.
+    Signal { number: u32, signal: i32 },
+    /// Say what runs.
+    Status,
+    /// End everything.
+    Stop,
+}
+
+/// A keeper to a client.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Reply {
+    /// The jail stands.
+    Ready { notes: Vec<String> },
+    /// The jail could not be raised.
+    Failed { step: String, errno: i32 },
+    /// The command runs, or could not be started and is about to be reported so; the near end of
+    /// its terminal is attached if it has one.
+    Started { number: u32 },
+    /// The run ended; its report is on disk.
+    Ended { number: u32 },
+    /// What runs.
+    Status(Status),
+    /// The request makes no sense.
+    Refused { reason: String },
+}
+
+/// The keeper to the init.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Order {
+    /// Start a command.
+    Run(RunRequest),
+    /// Send a signal to the process group of a run.
+    Signal { number: u32, signal: i32 },
+    /// End every process of a run.
+    EndRun { number: u32 },
+    /// End every process but the init.
+    EndAll,
+}
+
+/// The init to the keeper.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum News {
+    /// The jail stands.
+    Ready { notes: Vec<String> },
+    /// A step failed.
+    Failed { step: String, errno: i32 },
+    /// A command runs; the near end of its terminal is attached if it has one.
+    Started { number: u32, pid: u32 },
+    /// A command could not be executed.
+    NotStarted { number: u32, errno: i32 },
+    /// A command ended.
+    Exited {
+        number: u32,
+        status: i32,
+        usage: Usage,
+    },
+    /// A program was started.
+    Executed { number: u32, execution: Execution },
+    /// A call was denied.
+    Denied { number: u32, call: String },
+    /// A file was opened.
+    Opened { number: u32, access: FileAccess },
+}
+
+/// Sends one message.
+pub(crate) fn send<T: Serialize>(
+    socket: impl AsFd,
+    message: &T,
+    descriptors: &[BorrowedFd<'_>],
+) -> io::Result<()> {
+    let bytes = serde_json::to_vec(message)?;
+    send_bytes(socket, &bytes, descriptors)
+}
+
+/// Sends one message that is already encoded.
+pub(crate) fn send_bytes(
+    socket: impl AsFd,
+    bytes: &[u8],
+    descriptors: &[BorrowedFd<'_>],
+) -> io::Result<()> {
+    if bytes.len() > MESSAGE_MAX {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "the request is too long",
+        ));
+    }
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS_MAX))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    if !descriptors.is_empty() && !control.push(SendAncillaryMessage::ScmRights(descriptors)) {
+        return Err(Errno::INVAL.into());
+    }
+    let parts = [IoSlice::new(bytes)];
+    retry(|| rustix::net::sendmsg(socket.as_fd(), &parts, &mut control, SendFlags::NOSIGNAL))?;
+    Ok(())
+}
+
+/// Receives one message, or `None` when the other end is gone.
+pub(crate) fn receive<T: DeserializeOwned>(
+    socket: impl AsFd,
+    buffer: &mut Vec<u8>,
+) -> io::Result<Option<(T, Vec<OwnedFd>)>> {
+    let Some(descriptors) = receive_bytes(socket, buffer)? else {
+        return Ok(None);
+    };
+    let message = serde_json::from_slice(buffer)?;
+    Ok(Some((message, descriptors)))
+}
+
+/// Receives the bytes of one message into the buffer.
+pub(crate) fn receive_bytes(
+    socket: impl AsFd,
+    buffer: &mut Vec<u8>,
+) -> io::Result<Option<Vec<OwnedFd>>> {
+    // Asking for the length first keeps an idle keeper from holding a buffer for the longest message.
+    let flags = RecvFlags::PEEK | RecvFlags::TRUNC;
+    let (_, length) = retry(|| rustix::net::recv(socket.as_fd(), &mut [0_u8][..], flags))?;
+    buffer.clear();
+    buffer.resize(length.min(MESSAGE_MAX), 0);
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS_MAX))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let mut parts = [IoSliceMut::new(buffer)];
+    let flags = RecvFlags::CMSG_CLOEXEC;
+    let received = retry(|| rustix::net::recvmsg(socket.as_fd(), &mut parts, &mut control, flags))?;
+    let mut descriptors = Vec::new();
+    for message in control.drain() {
+        if let RecvAncillaryMessage::ScmRights(received) = message {
+            descriptors.extend(received);
+        }
+    }
+    buffer.truncate(received.bytes);
+    if received.bytes == 0 {
+        return Ok(None);
+    }
+    if received
+        .flags
+        .intersects(ReturnFlags::TRUNC | ReturnFlags::CTRUNC)
+    {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "a message was cut off",
+        ));
+    }
+    Ok(Some(descriptors))
+}
+
+fn retry<T>(mut call: impl FnMut() -> Result<T, Errno>) -> io::Result<T> {
+    loop {
+        match call() {
+            Err(Errno::INTR) => {}
+            other => return other.map_err(io::Error::from),
+        }
+    }
+}

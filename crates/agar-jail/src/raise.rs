@@ -1,0 +1,290 @@
+//! Raising a jail: the steps of a plan, in order. `docs/JAIL.md` walks the same list.
+//!
+//! Runs in a process that has one thread, after `clone3` put it into new namespaces and before
+//! anything of the user's runs in them.
+
+use crate::mount::{self, During, Failed, Layers};
+use crate::plan::{Plan, Root, Step};
+use crate::syscall;
+use crate::wire::Raw;
+use agar_core::walls::Network;
+use rustix::fd::AsFd;
+use rustix::fs::{CWD, FileType, Mode};
+use rustix::io::Errno;
+use rustix::mount::{MountAttrFlags, UnmountFlags};
+use std::path::{Path, PathBuf};
+
+/// Where layers of whiteouts are made: a filesystem in memory of the jail's own, since a mask
+/// stored below the directory that it masks is refused by the kernel.
+const MASK_SPACE: &str = "mask";
+
+/// As root, before the user namespace: what only the machine's root may mount.
+pub(crate) fn before(plan: &Plan) -> Result<(), Failed> {
+    if plan.before.is_empty() {
+        return Ok(());
+    }
+    syscall::unshare_mounts().during(|| "get a mount namespace".into())?;
+    mount::make_private()?;
+    let mut masks = Masks::new(plan)?;
+    for step in &plan.before {
+        raise(plan, step, &mut masks)?;
+    }
+    Ok(())
+}
+
+/// Inside the new namespaces: the whole tree, then the move into it.
+pub(crate) fn inside(plan: &Plan) -> Result<(), Failed> {
+    mount::make_private()?;
+    let staging = plan.policy.staging.as_path();
+    let root = match plan.root {
+        Root::ReadOnly => {
+            let tree = mount::clone_tree(Path::new("/"))?;
+            mount::read_only(tree.as_fd())?;
+            tree
+        }
+        // Cloned again, since what came from outside is locked in its place.
+        Root::Staged => mount::clone_tree(staging)?,
+    };
+    let mut masks = Masks::new(plan)?;
+    mount::attach(root.as_fd(), staging)?;
+    for step in &plan.steps {
+        raise(plan, step, &mut masks)?;
+    }
+    enter(&root)?;
+    if plan.policy.network == Network::None {
+        loopback_up()?;
+    }
+    Ok(())
+}
+
+/// Makes the new tree the root, and lets go of the old one.
+fn enter(root: &rustix::fd::OwnedFd) -> Result<(), Failed> {
+    rustix::process::fchdir(root).during(|| "enter the new root".into())?;
+    rustix::process::pivot_root(".", ".").during(|| "make the new tree the root".into())?;
+    rustix::mount::unmount(".", UnmountFlags::DETACH).during(|| "let go of the old root".into())?;
+    rustix::process::chdir("/").during(|| "stand in the new root".into())
+}
+
+fn raise(plan: &Plan, step: &Step, masks: &mut Masks) -> Result<(), Failed> {
+    match step {
+        Step::Overlay {
+            target,
+            upper,
+            lowers,
+            masks: hidden,
+        } => {
+            let mask = masks.layer(target, hidden, upper.is_none())?;
+            let lowers = mask
+                .iter()
+                .map(PathBuf::as_path)
+                .chain(lowers.iter().map(Raw::as_path));
+            let upper = upper.as_ref().map(|(upper, work)| (upper, work));
+            let layers = Layers {
+                upper,
+                lowers: lowers.collect(),
+            };
+            mount::overlay(&layers, &plan.staged(target), plan.layers)
+        }
+        Step::Tree { target } => {
+            let tree = mount::clone_tree(target.as_path())?;
+            mount::read_only(tree.as_fd())?;
+            mount::attach(tree.as_fd(), &plan.staged(target))
+        }
+        Step::Directory { target } => make_directories(&plan.staged(target)),
+        Step::Fresh {
+            target,
+            mode,
+            size_bytes,
+        } => fresh_tmpfs(
+            &plan.staged(target),
+            *mode,
+            *size_bytes,
+            MountAttrFlags::empty(),
+        ),
+        Step::Proc => proc(plan),
+        Step::Devices {
+            shared_memory_bytes,
+        } => devices(plan, *shared_memory_bytes),
+        Step::EmptySys => fresh_tmpfs(
+            &plan.staged(&"/sys".into()),
+            0o555,
+            4096,
+            MountAttrFlags::MOUNT_ATTR_RDONLY,
+        ),
+        Step::ForbidNamespaces => forbid_namespaces(plan),
+        Step::ReadOnly { target } => {
+            let path = plan.staged(target);
+            if exists(&path) {
+                mount::bind(&path, &path)
+            } else {
+                Ok(())
+            }
+        }
+        Step::Hide { target } => hide(&plan.staged(target)),
+        Step::CopyFile { target } => copy_file(target.as_path(), &plan.staged(target)),
+    }
+}
+
+fn fresh_tmpfs(target: &Path, mode: u32, size: u64, extra: MountAttrFlags) -> Result<(), Failed> {
+    let options = [("mode", format!("{mode:o}")), ("size", size.to_string())];
+    let options: Vec<(&str, &str)> = options.iter().map(|(k, v)| (*k, v.as_str())).collect();
+    let flags = MountAttrFlags::MOUNT_ATTR_NODEV | MountAttrFlags::MOUNT_ATTR_NOSUID | extra;
+    let tmpfs = mount::fresh("tmpfs", &options, flags)?;
+    mount::attach(tmpfs.as_fd(), target)
+}
+
+fn proc(plan: &Plan) -> Result<(), Failed> {
+    let flags = MountAttrFlags::MOUNT_ATTR_NODEV
+        | MountAttrFlags::MOUNT_ATTR_NOSUID
+        | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+    let proc = mount::fresh("proc", &[], flags)?;
+    mount::attach(proc.as_fd(), &plan.staged(&"/proc".into()))
+}
+
+/// A `/dev` with what programs need and nothing that reaches a device.
+fn devices(plan: &Plan, shared_memory: u64) -> Result<(), Failed> {
+    let dev = plan.staged(&"/dev".into());
+    fresh_tmpfs(&dev, 0o755, 1 << 20, MountAttrFlags::empty())?;
+    for name in ["null", "zero", "full", "random", "urandom", "tty"] {
+        let target = dev.join(name);
+        mount::touch(&target)?;
+        // Read-only: a device can be written through it, its owner and mode cannot.
+        mount::bind(&Path::new("/dev").join(name), &target)?;
+    }
+    let links = [
+        ("/proc/self/fd", "fd"),
+        ("/proc/self/fd/0", "stdin"),
+        ("/proc/self/fd/1", "stdout"),
+        ("/proc/self/fd/2", "stderr"),
+        ("pts/ptmx", "ptmx"),
+    ];
+    for (target, name) in links {
+        rustix::fs::symlink(target, dev.join(name)).during(|| format!("make /dev/{name}"))?;
+    }
+    for name in ["pts", "shm"] {
+        make_directories(&dev.join(name))?;
+    }
+    let options = [("ptmxmode", "0666"), ("mode", "0620")];
+    let flags = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+    let pts = mount::fresh("devpts", &options, flags)?;
+    mount::attach(pts.as_fd(), &dev.join("pts"))?;
+    fresh_tmpfs(
+        &dev.join("shm"),
+        0o1777,
+        shared_memory,
+        MountAttrFlags::empty(),
+    )
+}
+
+/// The second wall against nested user namespaces: the filter is the first.
+fn forbid_namespaces(plan: &Plan) -> Result<(), Failed> {
+    let path = plan.staged(&"/proc/sys/user/max_user_namespaces".into());
+    let file = rustix::fs::open(&path, rustix::fs::OFlags::WRONLY, Mode::empty());
+    file.and_then(|file| rustix::io::write(&file, b"0").map(drop))
+        .during(|| "forbid nested user namespaces".into())
+}
+
+fn hide(path: &Path) -> Result<(), Failed> {
+    match rustix::fs::lstat(path) {
+        Err(Errno::NOENT | Errno::ACCESS) => Ok(()),
+        Err(errno) => Err(errno).during(|| format!("hide {}", path.display())),
+        Ok(stat) if FileType::from_raw_mode(stat.st_mode).is_dir() => {
+            fresh_tmpfs(path, 0o555, 4096, MountAttrFlags::MOUNT_ATTR_RDONLY)
+        }
+        Ok(_) => mount::bind(Path::new("/dev/null"), path),
+    }
+}
+
+/// A link of the host's may point anywhere; what it names outside is copied, not shared.
+fn copy_file(source: &Path, target: &Path) -> Result<(), Failed> {
+    let Ok(content) = crate::machine::fs_err_read(source) else {
+        return Ok(());
+    };
+    if let Some(parent) = target.parent() {
+        make_directories(parent)?;
+    }
+    let step = || format!("copy {}", source.display());
+    let flags = rustix::fs::OFlags::CREATE | rustix::fs::OFlags::WRONLY;
+    let file = rustix::fs::open(target, flags, Mode::from_raw_mode(0o644)).during(step)?;
+    rustix::io::write(&file, &content).map(drop).during(step)
+}
+
+fn exists(path: &Path) -> bool {
+    rustix::fs::lstat(path).is_ok()
+}
+
+fn make_directories(path: &Path) -> Result<(), Failed> {
+    let missing: Vec<&Path> = path.ancestors().take_while(|path| !exists(path)).collect();
+    for directory in missing.into_iter().rev() {
+        rustix::fs::mkdir(directory, Mode::from_raw_mode(0o755))
+            .during(|| format!("make {}", directory.display()))?;
+    }
+    Ok(())
+}
+
+/// Brings up the only network interface there is.
+fn loopback_up() -> Result<(), Failed> {
+    syscall::interface_up(c"lo").during(|| "bring up the loopback".into())
+}
+
+/// Layers of whiteouts, made when the first one is needed.
+struct Masks {
+    space: PathBuf,
+    made: usize,
+}
+
+impl Masks {
+    fn new(plan: &Plan) -> Result<Self, Failed> {
+        let space = plan.policy.staging.as_path().with_file_name(MASK_SPACE);
+        fresh_tmpfs(&space, 0o755, 1 << 22, MountAttrFlags::empty())?;
+        Ok(Self { space, made: 0 })
+    }
+
+    /// A layer that hides these paths; without any, an empty one if the overlay needs two layers.
+    fn layer(
+        &mut self,
+        target: &Raw,
+        hidden: &[Raw],
+        needed: bool,
+    ) -> Result<Option<PathBuf>, Failed> {
+        if hidden.is_empty() && !needed {
+            return Ok(None);
+        }
+        let layer = self.space.join(self.made.to_string());
+        self.made += 1;
+        like(target.as_path(), &layer)?;
+        for path in hidden {
+            whiteout(target.as_path(), &layer, path.as_path())?;
+        }
+        Ok(Some(layer))
+    }
+}
+
+/// Makes a directory with the permissions of another: where layers merge, the topmost one's show.
+fn like(model: &Path, directory: &Path) -> Result<(), Failed> {
+    let step = || format!("mask below {}", model.display());
+    let mode = rustix::fs::stat(model).map_or(0o755, |stat| stat.st_mode & 0o7777);
+    match rustix::fs::mkdir(directory, Mode::from_raw_mode(0o700)) {
+        Ok(()) => rustix::fs::chmod(directory, Mode::from_raw_mode(mode)).during(step),
+        Err(Errno::EXIST) => Ok(()),
+        Err(errno) => Err(errno).during(step),
+    }
+}
+
+fn whiteout(target: &Path, layer: &Path, path: &Path) -> Result<(), Failed> {
+    let parents: Vec<&Path> = path
+        .ancestors()
+        .skip(1)
+        .filter(|p| !p.as_os_str().is_empty())
+        .collect();
+    for parent in parents.into_iter().rev() {
+        like(&target.join(parent), &layer.join(parent))?;
+    }
+    let node = layer.join(path);
+    match rustix::fs::mknodat(CWD, &node, FileType::CharacterDevice, Mode::empty(), 0) {
+        Ok(()) | Err(Errno::EXIST) => Ok(()),
+        // A parent of it is masked already.
+        Err(Errno::NOTDIR) => Ok(()),
+        Err(errno) => Err(errno).during(|| format!("mask {}", target.join(path).display())),
+    }
+}
