@@ -50,12 +50,20 @@ pub fn keep_only(keep: Set) -> Result<(), CapabilityError> {
 /// Empties the bounding set, so that no program started from here on can gain a capability by a
 /// file attribute or by running as root. Needs `CAP_SETPCAP` in the user namespace.
 pub fn clear_bounding() -> Result<(), CapabilityError> {
+    keep_in_bounding(Set::empty())
+}
+
+/// Takes everything but these out of the bounding set. Needs `CAP_SETPCAP` in the user namespace.
+pub fn keep_in_bounding(keep: Set) -> Result<(), CapabilityError> {
     for capability in (0..u64::BITS).map(|bit| CapabilitySet::from_bits_retain(1 << bit)) {
+        if keep.contains(capability) {
+            continue;
+        }
         match rustix::thread::remove_capability_from_bounding_set(capability) {
             Ok(()) => {}
             // Past the last capability that this kernel knows.
             Err(rustix::io::Errno::INVAL) => break,
-            Err(errno) => return Err(step("empty the bounding set")(errno)),
+            Err(errno) => return Err(step("narrow the bounding set")(errno)),
         }
     }
     Ok(())

@@ -25,8 +25,3 @@ pub mod report;
 pub mod seccomp;
 mod syscall;
 pub mod wire;
-
-pub mod capability;
-pub mod landlock;
-pub mod limit;
-pub mod seccomp;

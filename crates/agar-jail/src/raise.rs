@@ -74,10 +74,18 @@ fn raise(plan: &Plan, step: &Step, masks: &mut Masks) -> Result<(), Failed> {
             masks: hidden,
         } => {
             let mask = masks.layer(target, hidden, upper.is_none())?;
-            let lowers = mask
-                .iter()
-                .map(PathBuf::as_path)
-                .chain(lowers.iter().map(Raw::as_path));
+            let mask = mask.as_deref();
+            // Where layers merge, the topmost one's owner and mode show: a mask that hides nothing
+            // is there only because an overlay takes two layers, and goes below.
+            let (above, below) = if hidden.is_empty() {
+                (None, mask)
+            } else {
+                (mask, None)
+            };
+            let lowers = above
+                .into_iter()
+                .chain(lowers.iter().map(Raw::as_path))
+                .chain(below);
             let upper = upper.as_ref().map(|(upper, work)| (upper, work));
             let layers = Layers {
                 upper,

@@ -85,7 +85,7 @@ impl Runs {
         if let Some(run) = self.get(number) {
             let end = match errno {
                 libc::ENOENT | libc::ENOTDIR => End::NotFound,
-                _ => End::NotExecutable,
+                _ => End::NotExecutable { errno },
             };
             run.report
                 .notes
@@ -97,7 +97,7 @@ impl Runs {
     pub(super) fn exited(&mut self, number: u32, status: i32, usage: Usage) {
         let end = if libc::WIFEXITED(status) {
             End::Exited {
-                status: libc::WEXITSTATUS(status),
+                code: libc::WEXITSTATUS(status),
             }
         } else {
             End::Signaled {

@@ -75,9 +75,6 @@ fn an_ordinary_user_gets_home_and_project_copy_on_write() {
     mask      /srv/secret
     cover     /var
     hide      /mnt/agent.sock
-    fresh     /proc
-    empty     /sys
-    fresh     /dev
     fresh     /tmp 1777
     fresh     /run 755
     fresh     /var/tmp 1777
@@ -85,6 +82,9 @@ fn an_ordinary_user_gets_home_and_project_copy_on_write() {
     mask      /home/ada/.ssh
     cow       /home/ada/work (2 layers)
     mask      /home/ada/work/.env
+    fresh     /proc
+    empty     /sys
+    fresh     /dev
     forbid    user namespaces
     ro        /proc/sys
     hold      0 capabilities
@@ -100,18 +100,18 @@ fn root_gets_the_machine_copy_on_write() {
     ids       all as they are, running as 0:0
     layers    one by one
     cow       / (2 layers)
-    mask      //home/ada/.ssh
-    mask      //srv/secret
+    mask      /home/ada/.ssh
+    mask      /srv/secret
     ro        /mnt/disk
-    root      as staged
-    fresh     /proc
-    empty     /sys
-    fresh     /dev
     fresh     /tmp 1777
     fresh     /run 755
     fresh     /var/tmp 1777
     cow       /home/ada/work (2 layers)
     mask      /home/ada/work/.env
+    root      as staged
+    fresh     /proc
+    empty     /sys
+    fresh     /dev
     forbid    user namespaces
     ro        /proc/sys
     ro        /proc/sysrq-trigger
