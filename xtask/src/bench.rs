@@ -1,7 +1,6 @@
 //! The promised numbers, measured beside their peers in one run.
 
 use crate::program;
-use agar_testkit::world;
 use anyhow::Result;
 use std::path::Path;
 
@@ -18,8 +17,6 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<()> {
                 "agar-bench",
                 "--",
             ])
-            .args(words)
-            .env(world::PROGRAM_VARIABLE, root.join("target/release/agar"))
-            .env(world::DIRECTORY_VARIABLE, root.join("target/tmp")),
+            .args(words),
     )
 }

@@ -105,8 +105,12 @@ pub struct ChangeView {
     pub outside: Vec<ChangedFile>,
     /// Paths below a mask that were made inside: never applied unless named.
     pub masked: Vec<String>,
+    /// Ignored directories that changed, summed up.
+    pub bulk: Vec<BulkView>,
     /// Commits made inside.
     pub commits: Vec<CommitView>,
+    /// What could not be read, and therefore may hide changes.
+    pub unread: Vec<String>,
     /// Lines added in all files.
     pub lines_added: u64,
     /// Lines removed in all files.
@@ -118,6 +122,21 @@ impl ChangeView {
     pub fn is_empty(&self) -> bool {
         self.files.is_empty() && self.commits.is_empty()
     }
+}
+
+/// Changes to one ignored directory, such as `target`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BulkView {
+    /// Relative to the project.
+    pub path: String,
+    /// Files that were not there.
+    pub added: u64,
+    /// Files that were written.
+    pub modified: u64,
+    /// Files that are gone.
+    pub deleted: u64,
+    /// The size of what was added or written.
+    pub bytes: u64,
 }
 
 /// What happened to a file.

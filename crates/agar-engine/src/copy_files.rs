@@ -1,5 +1,8 @@
 //! Files into a sandbox, and out of it.
 
+mod enter;
+mod leave;
+
 use crate::{Engine, EngineError, SandboxView};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -44,9 +47,19 @@ pub struct CopyAnswer {
 }
 
 /// Copies files into or out of a sandbox.
-pub fn copy_files(_engine: &Engine, _request: &CopyRequest) -> Result<CopyAnswer, EngineError> {
-    Err(EngineError::Absent {
-        doing: "copy files",
-        missing: "jail",
-    })
+pub fn copy_files(engine: &Engine, request: &CopyRequest) -> Result<CopyAnswer, EngineError> {
+    match (&request.from, &request.to) {
+        (Place::Host { path: from }, Place::Sandbox { sandbox, path }) => {
+            let from = engine.surroundings().cwd.join(from);
+            enter::copy_in(engine, &from, (sandbox, path))
+        }
+        (Place::Sandbox { sandbox, path }, Place::Host { path: to }) => {
+            let to = engine.surroundings().cwd.join(to);
+            leave::copy_out(engine, (sandbox, path), &to)
+        }
+        (Place::Host { .. }, Place::Host { .. })
+        | (Place::Sandbox { .. }, Place::Sandbox { .. }) => Err(EngineError::Invalid(
+            "exactly one side of a copy lies in a sandbox; write it as NAME:PATH".to_owned(),
+        )),
+    }
 }

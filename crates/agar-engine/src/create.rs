@@ -1,6 +1,11 @@
 //! Makes a sandbox and leaves its jail up, ready for commands.
 
+use crate::alive::{Mark, Stay};
+use crate::draft::draft;
 use crate::{Engine, EngineError, SandboxOptions, SandboxView};
+use crate::{layers, raise, view};
+use agar_jail::client::Lifetime;
+use agar_sandbox::base::Choice;
 use serde::{Deserialize, Serialize};
 
 /// Asks for a sandbox.
@@ -21,9 +26,30 @@ pub struct CreateAnswer {
 }
 
 /// Makes a sandbox from the caller's project.
-pub fn create(_engine: &Engine, _request: &CreateRequest) -> Result<CreateAnswer, EngineError> {
-    Err(EngineError::Absent {
-        doing: "create a sandbox",
-        missing: "jail",
+pub fn create(engine: &Engine, request: &CreateRequest) -> Result<CreateAnswer, EngineError> {
+    let here = engine.here()?;
+    let wanted = (Choice::Frozen, request.alias.clone());
+    let draft = draft(engine, here, &request.options, wanted)?;
+    let mark = Mark::leave(here.state.path(), draft.id(), Stay::UntilStopped)
+        .map_err(EngineError::io("mark the sandbox as alive"))?;
+    let directory = here.sandbox(draft.id());
+    let made = layers::make(&directory, &draft.blueprint.stacks)
+        .and_then(|()| here.write(|store| draft.record(engine, store)));
+    let record = match made {
+        Ok(record) => record,
+        Err(error) => {
+            here.throw_away(&directory)?;
+            mark.remove();
+            return Err(error);
+        }
+    };
+    let parts = (&record, &draft.blueprint);
+    if let Err(error) = raise::raise(engine, here, parts, Lifetime::UntilStopped) {
+        raise::abandon(engine, here, record.id)?;
+        mark.remove();
+        return Err(error);
+    }
+    Ok(CreateAnswer {
+        sandbox: view::sandbox_with(&record, &draft.blueprint, 0),
     })
 }

@@ -1,6 +1,7 @@
 //! What a sandbox changed.
 
 use crate::{ChangeView, Engine, EngineError, SandboxView};
+use crate::{changes, find, view};
 use serde::{Deserialize, Serialize};
 
 /// Asks what changed.
@@ -33,9 +34,23 @@ pub struct DiffAnswer {
 }
 
 /// Tells what a sandbox changed.
-pub fn diff(_engine: &Engine, _request: &DiffRequest) -> Result<DiffAnswer, EngineError> {
-    Err(EngineError::Absent {
-        doing: "compute the changes",
-        missing: "change sets",
+pub fn diff(engine: &Engine, request: &DiffRequest) -> Result<DiffAnswer, EngineError> {
+    let here = engine.here()?;
+    let record = find::sandbox(here, request.sandbox.as_deref())?;
+    let blueprint = changes::kept(&record, "show the changes of")?;
+    let mut set = changes::of(engine, &blueprint)?;
+    changes::restrict(&mut set, &request.paths, &blueprint.root);
+    let patch = request.patch.then(|| {
+        let context = request.context.unwrap_or(CONTEXT);
+        changes::patch(&set, context, request.outside)
+    });
+    Ok(DiffAnswer {
+        sandbox: view::sandbox(here, &record)?,
+        changes: changes::shown(&set),
+        patch,
+        drifted: Vec::new(),
     })
 }
+
+/// Lines around each hunk.
+const CONTEXT: usize = 3;

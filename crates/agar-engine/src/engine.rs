@@ -1,25 +1,81 @@
 //! The one value every use case starts from.
 
 use crate::failure::EngineError;
+use crate::here::Here;
 use crate::surroundings::Surroundings;
+use agar_core::id::{ProjectId, PromotionId, SandboxId};
+use agar_core::seam::Timestamp;
+use std::cell::OnceCell;
 
 /// agar, opened for one caller.
 #[derive(Debug)]
 pub struct Engine {
     surroundings: Surroundings,
+    here: OnceCell<Here>,
 }
 
 impl Engine {
-    /// Opens agar's state for this caller and clears away what a crash left behind.
+    /// Opens agar for this caller.
     ///
-    /// Costs one or two directory reads when there is nothing to clear; the store is opened by the
-    /// first use case that needs it.
+    /// Nothing is read yet. The first use case that needs agar's state finds the project, opens the
+    /// store and clears away what a crash left behind.
     pub fn open(surroundings: Surroundings) -> Result<Self, EngineError> {
-        Ok(Self { surroundings })
+        if surroundings.cwd.is_absolute() {
+            Ok(Self {
+                surroundings,
+                here: OnceCell::new(),
+            })
+        } else {
+            Err(EngineError::Invalid(
+                "the current directory is not an absolute path".to_owned(),
+            ))
+        }
     }
 
     /// Who asks.
     pub fn surroundings(&self) -> &Surroundings {
         &self.surroundings
+    }
+
+    /// The caller's project and agar's state, opened once.
+    pub(crate) fn here(&self) -> Result<&Here, EngineError> {
+        if let Some(here) = self.here.get() {
+            return Ok(here);
+        }
+        let here = Here::open(self)?;
+        Ok(self.here.get_or_init(|| here))
+    }
+
+    /// The time now.
+    pub(crate) fn now(&self) -> Timestamp {
+        self.surroundings.clock.now()
+    }
+
+    /// Asks the face to do upkeep when nobody waits.
+    pub(crate) fn later(&self) {
+        if let Some(background) = &self.surroundings.background {
+            background.start(&self.surroundings.cwd);
+        }
+    }
+
+    fn random(&self) -> [u8; 10] {
+        let mut random = [0; 10];
+        self.surroundings.entropy.fill(&mut random);
+        random
+    }
+
+    /// A name for a new sandbox.
+    pub(crate) fn new_sandbox_id(&self) -> SandboxId {
+        SandboxId::new(self.now(), self.random())
+    }
+
+    /// A name for a new project.
+    pub(crate) fn new_project_id(&self) -> ProjectId {
+        ProjectId::new(self.now(), self.random())
+    }
+
+    /// A name for a new promotion.
+    pub(crate) fn new_promotion_id(&self) -> PromotionId {
+        PromotionId::new(self.now(), self.random())
     }
 }

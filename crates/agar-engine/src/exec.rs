@@ -1,6 +1,9 @@
 //! One more command in a sandbox that is there.
 
+use crate::blueprint::Blueprint;
+use crate::drive::{Ended, Errand, drive};
 use crate::{Caller, Command, Engine, EngineError, RunView, SandboxView, Streams};
+use crate::{find, raise, view};
 use serde::{Deserialize, Serialize};
 
 /// Asks for a command in a sandbox.
@@ -30,12 +33,34 @@ pub struct ExecAnswer {
 ///
 /// What the command left running goes on until the sandbox ends.
 pub fn exec(
-    _engine: &Engine,
-    _request: &ExecRequest,
-    _streams: Streams<'_>,
+    engine: &Engine,
+    request: &ExecRequest,
+    streams: Streams<'_>,
 ) -> Result<ExecAnswer, EngineError> {
-    Err(EngineError::Absent {
-        doing: "run a command",
-        missing: "jail",
+    let here = engine.here()?;
+    let errand = Errand::new(&request.command)?;
+    let record = find::sandbox(here, request.sandbox.as_deref())?;
+    let up = raise::up(engine, here, record)?;
+    let (record, keeper) = (up.record, up.keeper);
+    let blueprint = Blueprint::of(&record)?;
+    let packed = errand.pack(engine, &blueprint, &record)?;
+    let cwd = errand.directory(engine, &blueprint);
+    let number = here.write(|store| errand.record(engine, store, (&record, &cwd)))?;
+    let mut ended = match drive(here, (&keeper, &record), (packed, number), streams) {
+        Ok(ended) => ended,
+        Err(error) => {
+            here.write(|store| Ended::lost(number).record(engine, store, &record))?;
+            return Err(error);
+        }
+    };
+    ended.notes.left_running = keeper.status().map_or(0, |status| status.processes);
+    let run = here.write(|store| {
+        ended.record(engine, store, &record)?;
+        store.read().run(record.id, number)
+    })?;
+    Ok(ExecAnswer {
+        sandbox: view::sandbox_with(&record, &blueprint, number),
+        started: up.started,
+        run: view::run(&run),
     })
 }

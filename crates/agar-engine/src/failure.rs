@@ -5,6 +5,7 @@
 
 use agar_core::fault::{Fault, Kind, Remedy};
 use agar_core::state::State;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 /// A use case failed.
@@ -79,12 +80,71 @@ pub enum EngineError {
         /// What is not there.
         what: String,
     },
-    /// The alias is taken.
-    #[error("there is already a sandbox called `{0}`")]
-    AliasTaken(String),
+    /// A path of the machine cannot be looked at.
+    #[error("cannot look at {}", path.display())]
+    Unreadable {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
     /// The file is there already.
     #[error("{} is there already", .0.display())]
     AlreadyThere(PathBuf),
+    /// A command that agar ran inside failed.
+    #[error("could not {doing} {alias}: {said}")]
+    Inside {
+        /// What was asked.
+        doing: &'static str,
+        /// The sandbox.
+        alias: String,
+        /// What the command said, made printable.
+        said: String,
+    },
+    /// A record cannot be understood.
+    #[error("the record of {alias} cannot be understood")]
+    Record {
+        /// The sandbox.
+        alias: String,
+        /// Why.
+        source: serde_json::Error,
+    },
+    /// A mask is not a pattern.
+    #[error(transparent)]
+    Mask(#[from] agar_core::mask::NotAPattern),
+    /// There is no project here.
+    #[error(transparent)]
+    Project(#[from] agar_sandbox::project::DiscoverError),
+    /// There is no place for agar's state.
+    #[error(transparent)]
+    State(#[from] agar_sandbox::project::NoState),
+    /// Something could not be thrown away.
+    #[error(transparent)]
+    Trash(#[from] agar_sandbox::trash::TrashError),
+    /// A base could not be prepared.
+    #[error(transparent)]
+    Base(#[from] agar_sandbox::base::PrepareError),
+    /// The changes could not be told.
+    #[error(transparent)]
+    Change(#[from] agar_sandbox::change::ChangeError),
+    /// A layer could not be read.
+    #[error(transparent)]
+    Layer(#[from] agar_sandbox::layer::ViewError),
+    /// The store could not be opened.
+    #[error(transparent)]
+    Open(#[from] agar_store::OpenError),
+    /// The store could not be read or changed.
+    #[error(transparent)]
+    Store(#[from] agar_store::StoreError),
+    /// No jail can be planned as asked.
+    #[error(transparent)]
+    Plan(#[from] agar_jail::plan::PlanError),
+    /// The jail could not be raised.
+    #[error(transparent)]
+    Start(#[from] agar_jail::client::StartError),
+    /// The keeper of the jail does not answer.
+    #[error(transparent)]
+    Talk(#[from] agar_jail::client::TalkError),
     /// The disk or the kernel said no.
     #[error("could not {doing}")]
     Io {
@@ -104,24 +164,81 @@ impl EngineError {
     }
 }
 
+impl EngineError {
+    /// The fault of a crate below, where this is one.
+    fn below(&self) -> Option<&dyn Fault> {
+        match self {
+            Self::Project(fault) => Some(fault),
+            Self::State(fault) => Some(fault),
+            Self::Trash(fault) => Some(fault),
+            Self::Base(fault) => Some(fault),
+            Self::Change(fault) => Some(fault),
+            Self::Layer(fault) => Some(fault),
+            Self::Open(fault) => Some(fault),
+            Self::Store(fault) => Some(fault),
+            Self::Plan(fault) => Some(fault),
+            Self::Start(fault) => Some(fault),
+            Self::Talk(fault) => Some(fault),
+            Self::Absent { .. }
+            | Self::NoSuchSandbox { .. }
+            | Self::Ambiguous { .. }
+            | Self::SayWhich { .. }
+            | Self::NoSuchRun { .. }
+            | Self::WrongState { .. }
+            | Self::Busy { .. }
+            | Self::Invalid(_)
+            | Self::Missing { .. }
+            | Self::Unreadable { .. }
+            | Self::AlreadyThere(_)
+            | Self::Inside { .. }
+            | Self::Record { .. }
+            | Self::Mask(_)
+            | Self::Io { .. } => None,
+        }
+    }
+}
+
 impl Fault for EngineError {
     fn kind(&self) -> Kind {
+        if let Some(fault) = self.below() {
+            return fault.kind();
+        }
         match self {
             Self::Absent { .. } => Kind::Unsupported,
-            Self::NoSuchSandbox { .. } | Self::NoSuchRun { .. } | Self::Missing { .. } => {
+            Self::NoSuchSandbox { .. }
+            | Self::NoSuchRun { .. }
+            | Self::Missing { .. }
+            | Self::SayWhich { count: 0 } => Kind::NotFound,
+            Self::Ambiguous { .. } | Self::SayWhich { .. } | Self::Invalid(_) | Self::Mask(_) => {
+                Kind::Invalid
+            }
+            Self::WrongState { .. } | Self::Busy { .. } | Self::AlreadyThere(_) => Kind::Conflict,
+            Self::Inside { .. } => Kind::Refused,
+            Self::Unreadable { source, .. } if source.kind() == ErrorKind::NotFound => {
                 Kind::NotFound
             }
-            Self::SayWhich { count: 0 } => Kind::NotFound,
-            Self::Ambiguous { .. } | Self::SayWhich { .. } | Self::Invalid(_) => Kind::Invalid,
-            Self::WrongState { .. }
-            | Self::Busy { .. }
-            | Self::AliasTaken(_)
-            | Self::AlreadyThere(_) => Kind::Conflict,
-            Self::Io { .. } => Kind::Internal,
+            Self::Unreadable { .. } => Kind::Invalid,
+            Self::Io { source, .. } if source.kind() == ErrorKind::StorageFull => Kind::Limit,
+            Self::Io { .. }
+            | Self::Record { .. }
+            | Self::Project(_)
+            | Self::State(_)
+            | Self::Trash(_)
+            | Self::Base(_)
+            | Self::Change(_)
+            | Self::Layer(_)
+            | Self::Open(_)
+            | Self::Store(_)
+            | Self::Plan(_)
+            | Self::Start(_)
+            | Self::Talk(_) => Kind::Internal,
         }
     }
 
     fn remedy(&self) -> Option<Remedy> {
+        if let Some(fault) = self.below() {
+            return fault.remedy();
+        }
         match self {
             Self::NoSuchSandbox {
                 near: Some(near), ..
@@ -139,8 +256,22 @@ impl Fault for EngineError {
             | Self::WrongState { .. }
             | Self::Invalid(_)
             | Self::Missing { .. }
-            | Self::AliasTaken(_)
+            | Self::Unreadable { .. }
             | Self::AlreadyThere(_)
+            | Self::Inside { .. }
+            | Self::Record { .. }
+            | Self::Mask(_)
+            | Self::Project(_)
+            | Self::State(_)
+            | Self::Trash(_)
+            | Self::Base(_)
+            | Self::Change(_)
+            | Self::Layer(_)
+            | Self::Open(_)
+            | Self::Store(_)
+            | Self::Plan(_)
+            | Self::Start(_)
+            | Self::Talk(_)
             | Self::Io { .. } => None,
         }
     }

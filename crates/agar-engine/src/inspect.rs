@@ -1,7 +1,13 @@
 //! Everything agar knows about one sandbox.
 
+use crate::blueprint::Blueprint;
+use crate::here::Here;
+use crate::view::{self, shown};
 use crate::{Engine, EngineError, RunView, SandboxView};
+use crate::{find, inside, layers};
 use agar_core::seam::Timestamp;
+use agar_sandbox::stack::Stack;
+use agar_store::{Entry, Sandbox};
 use serde::{Deserialize, Serialize};
 
 /// Asks about one sandbox.
@@ -60,9 +66,64 @@ pub struct InspectAnswer {
 }
 
 /// Tells everything about one sandbox.
-pub fn inspect(_engine: &Engine, _request: &InspectRequest) -> Result<InspectAnswer, EngineError> {
-    Err(EngineError::Absent {
-        doing: "inspect a sandbox",
-        missing: "store",
+pub fn inspect(engine: &Engine, request: &InspectRequest) -> Result<InspectAnswer, EngineError> {
+    let here = engine.here()?;
+    let record = find::sandbox(here, request.sandbox.as_deref())?;
+    let blueprint = Blueprint::of(&record)?;
+    let runs = here.read(|store| store.runs(record.id))?;
+    let directory = here.sandbox(record.id);
+    let count = u32::try_from(runs.len()).unwrap_or(u32::MAX);
+    Ok(InspectAnswer {
+        sandbox: view::sandbox_with(&record, &blueprint, count),
+        stacks: blueprint.stacks.iter().map(stack).collect(),
+        masks: blueprint.masks.iter().map(|path| shown(path)).collect(),
+        environment: inside::environment_names(engine, &blueprint),
+        directory: shown(&directory),
+        disk_bytes: layers::disk_bytes(&directory),
+        runs: runs.iter().map(view::run).collect(),
+        events: events(here, &record)?,
     })
+}
+
+fn stack(stack: &Stack) -> StackView {
+    StackView {
+        role: stack.role.word().to_owned(),
+        target: shown(&stack.target),
+        upper: shown(&stack.upper),
+        lowers: stack.lowers.iter().map(|path| shown(path)).collect(),
+    }
+}
+
+/// What the journal says about a sandbox, in order.
+fn events(here: &Here, record: &Sandbox) -> Result<Vec<EventView>, EngineError> {
+    let mut events = Vec::new();
+    let mut since = 0;
+    loop {
+        let entries = here.read(|store| store.journal_since(record.project, since, PAGE))?;
+        let Some(last) = entries.last() else {
+            return Ok(events);
+        };
+        since = last.number;
+        let own = entries
+            .iter()
+            .filter(|entry| entry.sandbox == Some(record.id));
+        events.extend(own.map(event));
+    }
+}
+
+/// Entries of the journal that are read at once.
+const PAGE: u32 = 1000;
+
+fn event(entry: &Entry) -> EventView {
+    let mut fact = serde_json::to_value(&entry.fact).unwrap_or_default();
+    let kind = fact.get("kind").and_then(|kind| kind.as_str());
+    EventView {
+        number: entry.number,
+        at: entry.at,
+        kind: kind.unwrap_or("unknown").to_owned(),
+        data: fact
+            .get_mut("payload")
+            .map(serde_json::Value::take)
+            .unwrap_or_default(),
+    }
 }

@@ -5,39 +5,56 @@
 //! the outside world contributes (who is asking, from where, with which environment, at what time)
 //! enters once, as [`Surroundings`].
 
+mod alive;
 pub mod answer;
 pub mod apply;
 pub mod approve;
+mod blueprint;
+mod changes;
 pub mod config;
 pub mod copy_files;
 pub mod create;
 pub mod diff;
 pub mod doctor;
+mod draft;
+mod drive;
 pub mod engine;
 pub mod exec;
 pub mod failure;
+mod find;
+mod here;
 pub mod init;
+mod inside;
 pub mod inspect;
 pub mod jail_plan;
+mod layers;
 pub mod list;
 pub mod logs;
+mod once;
 pub mod options;
 mod os_text;
 pub mod processes;
+mod promotion;
 pub mod prune;
+mod raise;
 pub mod relay;
 pub mod remove;
 pub mod run;
 pub mod start;
 pub mod surroundings;
+mod sweep;
 pub mod try_change;
+mod turn;
 pub mod undo;
+pub mod upkeep;
 pub mod use_cases;
+mod view;
+mod wishes;
 
-pub use answer::{BaseView, ChangeKind, ChangeView, ChangedFile, RunView, SandboxView};
+pub use answer::{BaseView, BulkView, ChangeKind, ChangeView, ChangedFile, RunView, SandboxView};
 pub use engine::Engine;
 pub use failure::EngineError;
 pub use options::{Caller, Command, SandboxOptions};
 pub use relay::{Control, Controls, NoControls, Sink, Source, Streams, WindowSize};
-pub use surroundings::{Progress, Quiet, Step, Surroundings};
+pub use surroundings::{Background, Progress, Quiet, Step, Surroundings};
 pub use use_cases::{USE_CASES, UseCase};

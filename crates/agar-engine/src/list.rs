@@ -1,6 +1,11 @@
 //! The sandboxes there are.
 
+use crate::blueprint::Blueprint;
+use crate::here::Here;
 use crate::{Engine, EngineError, RunView, SandboxView};
+use crate::{changes, processes, view};
+use agar_core::state::State;
+use agar_store::{Sandbox, Scope};
 use serde::{Deserialize, Serialize};
 
 /// Asks which sandboxes there are.
@@ -37,9 +42,50 @@ pub struct ListAnswer {
 }
 
 /// Lists the sandboxes.
-pub fn list(_engine: &Engine, _request: &ListRequest) -> Result<ListAnswer, EngineError> {
-    Err(EngineError::Absent {
-        doing: "list the sandboxes",
-        missing: "store",
+pub fn list(engine: &Engine, request: &ListRequest) -> Result<ListAnswer, EngineError> {
+    let here = engine.here()?;
+    let project = if request.everywhere {
+        None
+    } else {
+        // Somebody who stands outside of every project means all of them.
+        here.project_id()
+    };
+    let scope = if request.collected {
+        Scope::All
+    } else {
+        Scope::Kept
+    };
+    let records = here.read(|store| store.sandboxes(project, scope))?;
+    let shown = |record: &&Sandbox| request.collected || record.state != State::Discarded;
+    let sandboxes = records
+        .iter()
+        .filter(shown)
+        .map(|record| listed(engine, here, record))
+        .collect::<Result<_, _>>()?;
+    Ok(ListAnswer { sandboxes })
+}
+
+fn listed(engine: &Engine, here: &Here, record: &Sandbox) -> Result<Listed, EngineError> {
+    let blueprint = Blueprint::of(record)?;
+    let (runs, last) =
+        here.read(|store| Ok((store.run_count(record.id)?, store.latest_run(record.id)?)))?;
+    let used = match record.state {
+        State::Running | State::Paused => Some(processes::used(engine, here, record)),
+        State::Creating
+        | State::Finished
+        | State::Promoted
+        | State::Discarded
+        | State::Collected => None,
+    };
+    Ok(Listed {
+        sandbox: view::sandbox_with(record, &blueprint, runs),
+        changed_files: record
+            .state
+            .has_layers()
+            .then(|| changes::count(&blueprint))
+            .flatten(),
+        last_run: last.as_ref().map(view::run),
+        cpu_percent: used.map(|used| used.cpu_percent),
+        memory_bytes: used.map(|used| used.memory_bytes),
     })
 }

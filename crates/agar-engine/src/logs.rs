@@ -1,6 +1,7 @@
 //! What a run printed.
 
 use crate::{Engine, EngineError, RunView, SandboxView};
+use crate::{drive, find, view};
 use serde::{Deserialize, Serialize};
 
 /// Asks for a run's output.
@@ -40,9 +41,58 @@ fn from_text<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<u8>, D::Er
 }
 
 /// Reads what a run printed.
-pub fn logs(_engine: &Engine, _request: &LogsRequest) -> Result<LogsAnswer, EngineError> {
-    Err(EngineError::Absent {
-        doing: "read a log",
-        missing: "store",
+pub fn logs(engine: &Engine, request: &LogsRequest) -> Result<LogsAnswer, EngineError> {
+    let here = engine.here()?;
+    let record = find::sandbox(here, request.sandbox.as_deref())?;
+    let runs = here.read(|store| store.runs(record.id))?;
+    let wanted = match request.run {
+        Some(number) => runs.iter().find(|run| run.number == number),
+        None => runs.last(),
+    };
+    let run = wanted.ok_or_else(|| EngineError::NoSuchRun {
+        alias: record.alias.clone(),
+        number: request.run.unwrap_or(1),
+    })?;
+    let output = drive::output(&here.sandbox(record.id), run.number, request.from)
+        .map_err(EngineError::io("read the log"))?;
+    let until = request.from + output.len() as u64;
+    Ok(LogsAnswer {
+        sandbox: view::sandbox(here, &record)?,
+        run: view::run(run),
+        output: match request.tail {
+            Some(lines) => tail(output, lines),
+            None => output,
+        },
+        until,
     })
+}
+
+/// The last lines.
+fn tail(mut output: Vec<u8>, lines: usize) -> Vec<u8> {
+    let body = output.strip_suffix(b"\n").unwrap_or(&output);
+    let start = match lines.checked_sub(1) {
+        None => output.len(),
+        Some(before) => body
+            .iter()
+            .enumerate()
+            .rev()
+            .filter(|&(_, &byte)| byte == b'\n')
+            .nth(before)
+            .map_or(0, |(at, _)| at + 1),
+    };
+    output.split_off(start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tail_is_whole_lines_from_the_end() {
+        let text = b"one\ntwo\nthree\n".to_vec();
+        assert_eq!(tail(text.clone(), 2), b"two\nthree\n");
+        assert_eq!(tail(text.clone(), 9), text);
+        assert_eq!(tail(text.clone(), 0), b"");
+        assert_eq!(tail(b"one\ntwo".to_vec(), 1), b"two");
+    }
 }

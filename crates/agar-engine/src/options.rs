@@ -42,8 +42,6 @@ impl Caller {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SandboxOptions {
-    /// The directory whose project is meant; the caller's own directory if left out.
-    pub directory: Option<PathBuf>,
     /// Frozen or live; each verb has its default.
     pub base: Option<BaseKind>,
     /// A weaker tier, by name.
@@ -61,10 +59,10 @@ pub struct SandboxOptions {
     /// Environment variables to pass in beyond the allow-list: `NAME`, or `NAME=value`.
     #[serde(with = "crate::os_text")]
     pub environment: Vec<OsString>,
-    /// Masked paths to show, by name.
-    pub unmask: Vec<PathBuf>,
+    /// Masked paths to show: `~/.npmrc`, `.env.local`, or a name.
+    pub unmask: Vec<String>,
     /// Further paths to mask.
-    pub mask: Vec<PathBuf>,
+    pub mask: Vec<String>,
     /// Who asks.
     pub caller: Caller,
     /// A few words for the list.

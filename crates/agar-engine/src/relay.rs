@@ -1,4 +1,14 @@
 //! Between the caller's streams and a run's.
+//!
+//! The caller's descriptors never enter a sandbox: a command inside reads and writes pipes or a
+//! terminal of its own, and this module carries the bytes across, counts them, keeps a bounded log
+//! and passes on what the face has to say meanwhile. One loop, no threads.
+
+mod log;
+mod pump;
+
+pub(crate) use log::{OutputLog, read as read_log};
+pub(crate) use pump::{Ends, relay};
 
 use std::os::fd::BorrowedFd;
 

@@ -1,7 +1,12 @@
 //! Gives sandboxes up.
 
+use crate::blueprint::Blueprint;
+use crate::here::Here;
 use crate::{Engine, EngineError};
+use crate::{find, layers, raise};
 use agar_core::id::SandboxId;
+use agar_core::state::{Event, State};
+use agar_store::Sandbox;
 use serde::{Deserialize, Serialize};
 
 /// Asks for sandboxes to be removed.
@@ -38,10 +43,69 @@ pub struct RemoveAnswer {
     pub removed: Vec<RemovedView>,
 }
 
-/// Ends the sandboxes and gives up their changes; unpromoted changes go to the trash.
-pub fn remove(_engine: &Engine, _request: &RemoveRequest) -> Result<RemoveAnswer, EngineError> {
-    Err(EngineError::Absent {
-        doing: "remove a sandbox",
-        missing: "store",
+/// Ends the sandboxes and gives up their changes.
+///
+/// Changes that were never applied stay in the trash for the grace period: the sandbox is
+/// `discarded`, and `prune` collects it when the period is over.
+pub fn remove(engine: &Engine, request: &RemoveRequest) -> Result<RemoveAnswer, EngineError> {
+    let here = engine.here()?;
+    let records = match (request.all, request.sandboxes.as_slice()) {
+        (true, _) => find::of_project(here)?,
+        (false, []) => vec![find::sandbox(here, None)?],
+        (false, names) => names
+            .iter()
+            .map(|name| find::sandbox(here, Some(name)))
+            .collect::<Result<_, _>>()?,
+    };
+    if !request.force {
+        for record in &records {
+            refuse_busy(engine, here, record)?;
+        }
+    }
+    let removed = records
+        .iter()
+        .map(|record| give_up(engine, here, record, "asked"))
+        .collect::<Result<_, _>>()?;
+    Ok(RemoveAnswer { removed })
+}
+
+fn refuse_busy(engine: &Engine, here: &Here, record: &Sandbox) -> Result<(), EngineError> {
+    let count = if record.state.is_alive() {
+        raise::processes_inside(engine, here, record.id)
+    } else {
+        0
+    };
+    if count == 0 {
+        return Ok(());
+    }
+    Err(EngineError::Busy {
+        doing: "remove",
+        alias: record.alias.clone(),
+        count,
+    })
+}
+
+/// Ends one sandbox and gives it up: to the trash if it holds changes that were never applied, for
+/// good otherwise.
+pub(crate) fn give_up(
+    engine: &Engine,
+    here: &Here,
+    record: &Sandbox,
+    why: &str,
+) -> Result<RemovedView, EngineError> {
+    let record = raise::down(engine, here, record)?;
+    let blueprint = Blueprint::of(&record)?;
+    let unpromoted = record.state == State::Finished && layers::has_changes(&blueprint);
+    if unpromoted {
+        here.write(|store| store.advance_sandbox(record.id, Event::Discard, engine.now()))?;
+    } else if record.state != State::Collected {
+        layers::collect(engine, here, record.id)?;
+    }
+    Ok(RemovedView {
+        id: record.id,
+        alias: record.alias,
+        in_trash: unpromoted,
+        disk_bytes: None,
+        why: why.to_owned(),
     })
 }

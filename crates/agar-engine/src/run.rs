@@ -1,8 +1,13 @@
 //! One command in a sandbox of its own.
 
+use crate::blueprint::Blueprint;
+use crate::drive::Ended;
+use crate::once::{Keep, Once, once};
 use crate::{
     ChangeView, Command, Engine, EngineError, RunView, SandboxOptions, SandboxView, Streams,
 };
+use crate::{layers, view};
+use agar_store::Sandbox;
 use serde::{Deserialize, Serialize};
 
 /// What becomes of the sandbox after the run.
@@ -45,12 +50,34 @@ pub struct RunAnswer {
 
 /// Runs one command in a new sandbox and ends everything it started.
 pub fn run(
-    _engine: &Engine,
-    _request: &RunRequest,
-    _streams: Streams<'_>,
+    engine: &Engine,
+    request: &RunRequest,
+    streams: Streams<'_>,
 ) -> Result<RunAnswer, EngineError> {
-    Err(EngineError::Absent {
-        doing: "run a command",
-        missing: "jail",
+    let verdict = |_: &Sandbox, blueprint: &Blueprint, _: &Ended| {
+        Ok(match request.afterwards {
+            Afterwards::Keep => Keep::Yes,
+            Afterwards::KeepChanges if layers::has_changes(blueprint) => Keep::Yes,
+            Afterwards::KeepChanges | Afterwards::Remove => Keep::No,
+        })
+    };
+    let wanted = (&request.options, &request.command);
+    let once = once(engine, wanted, streams, &mut |_| {}, &verdict)?;
+    answer(engine, &once, None)
+}
+
+/// What the faces are told.
+pub(crate) fn answer(
+    engine: &Engine,
+    once: &Once,
+    changes: Option<ChangeView>,
+) -> Result<RunAnswer, EngineError> {
+    let here = engine.here()?;
+    let run = here.read(|store| store.run(once.record.id, once.ended.number))?;
+    Ok(RunAnswer {
+        sandbox: view::sandbox_with(&once.record, &once.blueprint, once.ended.number),
+        run: view::run(&run),
+        kept: once.keep == Keep::Yes,
+        changes,
     })
 }

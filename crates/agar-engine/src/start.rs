@@ -1,6 +1,7 @@
 //! Puts the jail of a finished sandbox up again.
 
 use crate::{Engine, EngineError, SandboxView};
+use crate::{find, raise, view};
 use serde::{Deserialize, Serialize};
 
 /// Asks for a jail around a sandbox that has none.
@@ -21,9 +22,12 @@ pub struct StartAnswer {
 }
 
 /// Makes sure that the sandbox's jail is up.
-pub fn start(_engine: &Engine, _request: &StartRequest) -> Result<StartAnswer, EngineError> {
-    Err(EngineError::Absent {
-        doing: "start a sandbox",
-        missing: "jail",
+pub fn start(engine: &Engine, request: &StartRequest) -> Result<StartAnswer, EngineError> {
+    let here = engine.here()?;
+    let record = find::sandbox(here, request.sandbox.as_deref())?;
+    let up = raise::up(engine, here, record)?;
+    Ok(StartAnswer {
+        sandbox: view::sandbox(here, &up.record)?,
+        started: up.started,
     })
 }

@@ -31,6 +31,8 @@ pub struct Surroundings {
     pub entropy: Arc<dyn Entropy>,
     /// Where long work says how far it is.
     pub progress: Arc<dyn Progress>,
+    /// How to do upkeep when nobody waits; without one it waits for `prune`.
+    pub background: Option<Arc<dyn Background>>,
 }
 
 impl Surroundings {
@@ -62,6 +64,7 @@ impl Surroundings {
             clock,
             entropy,
             progress: Arc::new(Quiet),
+            background: None,
         }
     }
 
@@ -116,4 +119,11 @@ pub struct Quiet;
 impl Progress for Quiet {
     fn step(&self, _step: Step<'_>) {}
     fn end(&self) {}
+}
+
+/// Starts work that nobody waits for.
+pub trait Background: Send + Sync {
+    /// Starts [`upkeep`](crate::upkeep::upkeep) for the project around a directory, apart from the
+    /// caller's terminal, and returns at once. Failing to is no failure.
+    fn start(&self, directory: &std::path::Path);
 }

@@ -3,8 +3,13 @@
 //! What happens next is the caller's decision, and each choice is a use case of its own: `apply`,
 //! `remove` (discard), nothing (keep), or `exec` of a shell (explore) followed by `diff`.
 
-use crate::run::RunAnswer;
+use crate::blueprint::Blueprint;
+use crate::changes;
+use crate::drive::Ended;
+use crate::once::{Keep, once};
+use crate::run::{self, RunAnswer};
 use crate::{Command, Engine, EngineError, SandboxOptions, SandboxView, Streams};
+use agar_store::Sandbox;
 use serde::{Deserialize, Serialize};
 
 /// Asks for a change to be tried.
@@ -22,13 +27,14 @@ pub struct TryRequest {
 /// `begun` is called once the jail is up and before the command starts, so that the face can print
 /// its heading above the command's output.
 pub fn try_change(
-    _engine: &Engine,
-    _request: &TryRequest,
-    _streams: Streams<'_>,
-    _begun: &mut dyn FnMut(&SandboxView),
+    engine: &Engine,
+    request: &TryRequest,
+    streams: Streams<'_>,
+    begun: &mut dyn FnMut(&SandboxView),
 ) -> Result<RunAnswer, EngineError> {
-    Err(EngineError::Absent {
-        doing: "try a change",
-        missing: "jail",
-    })
+    let verdict = |_: &Sandbox, _: &Blueprint, _: &Ended| Ok(Keep::Yes);
+    let wanted = (&request.options, &request.command);
+    let once = once(engine, wanted, streams, begun, &verdict)?;
+    let changes = changes::of(engine, &once.blueprint)?;
+    run::answer(engine, &once, Some(changes::shown(&changes)))
 }

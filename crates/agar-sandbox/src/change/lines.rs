@@ -81,22 +81,8 @@ fn number<'a>(lines: &[&'a [u8]], numbers: &mut HashMap<&'a [u8], u32>) -> Vec<u
         .collect()
 }
 
-/// Counts the lines of changes until so many bytes have been read.
-pub(super) fn count_all(changes: &mut [Change], bytes_max: u64, total_max: u64) {
-    let mut left = total_max;
-    for change in changes {
-        let sides = change.before.iter().chain(&change.after);
-        let size = sides.map(|side| side.size.min(bytes_max)).sum();
-        let Some(rest) = left.checked_sub(size) else {
-            return;
-        };
-        left = rest;
-        count(change, bytes_max);
-    }
-}
-
 /// Counts the lines of a change, and notes whether it is binary.
-fn count(change: &mut Change, bytes_max: u64) {
+pub(super) fn count(change: &mut Change, bytes_max: u64) {
     let before = Text::of(change.before.as_ref(), bytes_max);
     let after = Text::of(change.after.as_ref(), bytes_max);
     let (Ok(before), Ok(after)) = (before, after) else {

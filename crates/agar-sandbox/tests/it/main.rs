@@ -1,9 +1,4 @@
 //! One binary for all integration tests of the crate; each module keeps the rules of one part.
-#![expect(
-    clippy::unwrap_used,
-    reason = "a test whose world cannot be set up must stop there and say why"
-)]
-
 mod change_git;
 mod change_overlay;
 mod overlay;

@@ -1,0 +1,233 @@
+//! Which sandboxes may have a jail up, seen with one directory read.
+//!
+//! Whoever raises a jail first leaves a mark under `alive/` and holds a lock on it until the jail's
+//! keeper holds its own lock on the sandbox's directory. A mark whose locks nobody holds belongs to
+//! something that died. So the next command finds every crash, at any moment of a sandbox's life,
+//! without looking at the sandboxes that are merely kept.
+
+use agar_core::id::SandboxId;
+use rustix::fs::{FlockOperation, Mode, OFlags};
+use rustix::io::Errno;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+/// How long the jail behind a mark is meant to stay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stay {
+    /// As long as the command that raised it.
+    OneRun,
+    /// Until somebody ends it.
+    UntilStopped,
+}
+
+/// A mark that this process holds.
+#[derive(Debug)]
+pub(crate) struct Mark {
+    path: PathBuf,
+    _lock: OwnedFd,
+}
+
+/// A mark found on disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub(crate) id: SandboxId,
+    pub(crate) stay: Stay,
+    path: PathBuf,
+}
+
+fn directory(state: &Path) -> PathBuf {
+    state.join("alive")
+}
+
+fn file_name(id: SandboxId, stay: Stay) -> String {
+    match stay {
+        Stay::OneRun => format!("{id}.once"),
+        Stay::UntilStopped => id.to_string(),
+    }
+}
+
+/// Where a keeper keeps its lock.
+pub(crate) fn keeper_lock(sandbox: &Path) -> PathBuf {
+    sandbox.join("lock")
+}
+
+impl Mark {
+    /// Leaves a mark and holds it.
+    pub(crate) fn leave(state: &Path, id: SandboxId, stay: Stay) -> io::Result<Self> {
+        let directory = directory(state);
+        let path = directory.join(file_name(id, stay));
+        let flags = OFlags::CREATE | OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let mode = Mode::from_raw_mode(0o600);
+        loop {
+            let lock = match rustix::fs::open(&path, flags, mode) {
+                Ok(lock) => lock,
+                Err(Errno::NOENT) => {
+                    fs_err::create_dir_all(&directory)?;
+                    rustix::fs::open(&path, flags, mode)?
+                }
+                Err(error) => return Err(error.into()),
+            };
+            rustix::fs::flock(&lock, FlockOperation::LockShared)?;
+            // A sweep may have removed the name between the open and the lock.
+            if is_same_file(&lock, &path) {
+                return Ok(Self { path, _lock: lock });
+            }
+        }
+    }
+
+    /// Takes the mark away: the sandbox has no jail any more.
+    pub(crate) fn remove(self) {
+        // A mark left behind is found and removed by the next command.
+        let _ = rustix::fs::unlink(&self.path);
+    }
+}
+
+/// Takes the mark of a sandbox away whose jail was ended.
+pub(crate) fn forget(state: &Path, id: SandboxId) {
+    for stay in [Stay::OneRun, Stay::UntilStopped] {
+        // A mark left behind is found and removed by the next command.
+        let _ = rustix::fs::unlink(directory(state).join(file_name(id, stay)));
+    }
+}
+
+fn is_same_file(lock: &OwnedFd, path: &Path) -> bool {
+    match (rustix::fs::fstat(lock), rustix::fs::lstat(path)) {
+        (Ok(held), Ok(named)) => (held.st_dev, held.st_ino) == (named.st_dev, named.st_ino),
+        (Ok(_) | Err(_), _) => false,
+    }
+}
+
+/// Every mark there is.
+pub(crate) fn marks(state: &Path) -> io::Result<Vec<Found>> {
+    let directory = directory(state);
+    let entries = match directory.read_dir() {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut marks = Vec::new();
+    for entry in entries {
+        let name = entry?.file_name();
+        let Some(text) = name.to_str() else { continue };
+        let (id, stay) = match text.strip_suffix(".once") {
+            Some(id) => (id, Stay::OneRun),
+            None => (text, Stay::UntilStopped),
+        };
+        if let Ok(id) = id.parse() {
+            let path = directory.join(&name);
+            marks.push(Found { id, stay, path });
+        }
+    }
+    Ok(marks)
+}
+
+/// What stands behind a mark.
+#[derive(Debug)]
+pub(crate) enum Behind {
+    /// The command that raised it, or its keeper, or both.
+    Alive,
+    /// The command is gone; the keeper, which should have ended with it, is not yet.
+    Orphaned,
+    /// Nobody. The caller holds both locks and may clear away.
+    Nobody(Vacant),
+}
+
+/// Both locks of a sandbox that nobody else holds.
+#[derive(Debug)]
+pub(crate) struct Vacant {
+    path: PathBuf,
+    _locks: [Option<OwnedFd>; 2],
+}
+
+impl Vacant {
+    /// Takes the mark away.
+    pub(crate) fn remove(self) {
+        let _ = rustix::fs::unlink(&self.path);
+    }
+}
+
+impl Found {
+    /// Tries both locks.
+    pub(crate) fn look_behind(&self, sandbox: &Path) -> io::Result<Behind> {
+        let Some(mark) = try_lock(&self.path)? else {
+            return Ok(Behind::Alive);
+        };
+        let Some(keeper) = try_lock(&keeper_lock(sandbox))? else {
+            return Ok(match self.stay {
+                Stay::OneRun => Behind::Orphaned,
+                Stay::UntilStopped => Behind::Alive,
+            });
+        };
+        Ok(Behind::Nobody(Vacant {
+            path: self.path.clone(),
+            _locks: [mark, keeper],
+        }))
+    }
+}
+
+/// Takes a lock for itself: nothing if somebody holds it, an empty lock if there is no file.
+#[expect(
+    clippy::option_option,
+    reason = "the outer says whether it is free, the inner whether there is a file"
+)]
+fn try_lock(path: &Path) -> io::Result<Option<Option<OwnedFd>>> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let lock = match rustix::fs::open(path, flags, Mode::empty()) {
+        Ok(lock) => lock,
+        Err(Errno::NOENT) => return Ok(Some(None)),
+        Err(error) => return Err(error.into()),
+    };
+    match rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(Some(Some(lock))),
+        Err(Errno::WOULDBLOCK) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use agar_core::seam::Timestamp;
+
+    fn id() -> SandboxId {
+        SandboxId::new(Timestamp::from_millis(1), [7; 10])
+    }
+
+    #[test]
+    fn a_mark_that_is_held_is_alive_and_one_that_is_not_is_found() {
+        let state = tempfile::tempdir().unwrap();
+        let sandbox = state.path().join("sandboxes/x");
+        assert_eq!(marks(state.path()).unwrap(), []);
+        let mark = Mark::leave(state.path(), id(), Stay::OneRun).unwrap();
+        let found = marks(state.path()).unwrap();
+        assert_eq!((found[0].id, found[0].stay), (id(), Stay::OneRun));
+        assert!(matches!(
+            found[0].look_behind(&sandbox).unwrap(),
+            Behind::Alive
+        ));
+        drop(mark);
+        assert!(matches!(
+            found[0].look_behind(&sandbox).unwrap(),
+            Behind::Nobody(_)
+        ));
+    }
+
+    #[test]
+    fn a_keeper_that_outlives_its_command_is_an_orphan_only_after_one_run() {
+        let state = tempfile::tempdir().unwrap();
+        let sandbox = state.path().join("x");
+        fs_err::create_dir_all(&sandbox).unwrap();
+        fs_err::write(keeper_lock(&sandbox), b"").unwrap();
+        let keeper = fs_err::File::open(keeper_lock(&sandbox)).unwrap();
+        rustix::fs::flock(&keeper, FlockOperation::LockExclusive).unwrap();
+        for (stay, orphaned) in [(Stay::OneRun, true), (Stay::UntilStopped, false)] {
+            drop(Mark::leave(state.path(), id(), stay).unwrap());
+            let found = marks(state.path()).unwrap();
+            let found = found.iter().find(|found| found.stay == stay).unwrap();
+            let behind = found.look_behind(&sandbox).unwrap();
+            assert_eq!(matches!(behind, Behind::Orphaned), orphaned, "{stay:?}");
+            assert!(!matches!(behind, Behind::Nobody(_)));
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! What a sandbox is made of beyond its record: enough to raise its jail again tomorrow.
+
+use crate::failure::EngineError;
+use agar_core::walls::Monitor;
+use agar_jail::policy::OldWay;
+use agar_sandbox::spelling;
+use agar_sandbox::stack::Stack;
+use agar_store::Sandbox;
+use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// A sandbox's parts, kept with its record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Blueprint {
+    /// The project's directory.
+    #[serde(with = "spelling::path")]
+    pub(crate) root: PathBuf,
+    /// The copy-on-write trees.
+    pub(crate) stacks: Vec<Stack>,
+    /// Paths that do not exist inside.
+    #[serde(with = "spelling::paths")]
+    pub(crate) masks: Vec<PathBuf>,
+    /// Whether user namespaces may be made inside.
+    pub(crate) nested: bool,
+    /// What is recorded of the inside.
+    pub(crate) monitor: Monitor,
+    /// Variables that were asked for: `NAME` from the caller of each run, or `NAME=value`.
+    #[serde(with = "crate::os_text")]
+    pub(crate) environment: Vec<OsString>,
+    /// Old ways that its jail must use.
+    pub(crate) old_ways: Vec<OldWay>,
+    /// The agent that made it.
+    pub(crate) agent: Option<String>,
+    /// What a person should know about it.
+    pub(crate) warnings: Vec<String>,
+    /// Whether git inside must not trust the inodes that the index remembers.
+    pub(crate) minimal_git_stat: bool,
+}
+
+impl Blueprint {
+    /// Reads the parts of a recorded sandbox.
+    pub(crate) fn of(sandbox: &Sandbox) -> Result<Self, EngineError> {
+        serde_json::from_str(&sandbox.stacks).map_err(|source| EngineError::Record {
+            alias: sandbox.alias.clone(),
+            source,
+        })
+    }
+
+    /// The parts as they are recorded.
+    pub(crate) fn to_text(&self) -> Result<String, EngineError> {
+        serde_json::to_string(self).map_err(|source| EngineError::Record {
+            alias: "a new sandbox".to_owned(),
+            source,
+        })
+    }
+
+    /// The stack of the project itself.
+    pub(crate) fn project_stack(&self) -> Option<&Stack> {
+        self.stacks
+            .iter()
+            .find(|stack| stack.role == agar_sandbox::stack::Role::Project)
+    }
+}

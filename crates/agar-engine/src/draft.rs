@@ -1,0 +1,169 @@
+//! From what a caller asked for to a sandbox that could be made.
+
+use crate::blueprint::Blueprint;
+use crate::failure::EngineError;
+use crate::here::{Here, Known};
+use crate::options::SandboxOptions;
+use crate::surroundings::Step;
+use crate::wishes::Wishes;
+use crate::{Engine, inside, layers};
+use agar_core::id::SandboxId;
+use agar_core::walls::{BaseKind, Identity, Network, Tier};
+use agar_sandbox::base::{Bases, Choice, Prepared, Progress};
+use agar_store::{Fact, NewSandbox, Sandbox, StoreError, Writer};
+use std::sync::Arc;
+
+/// A sandbox that could be made.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    pub(crate) new: NewSandbox,
+    pub(crate) blueprint: Blueprint,
+    /// Whether freezing in the background would make the next start better.
+    pub(crate) freeze_later: bool,
+}
+
+/// Decides everything about a new sandbox, and makes its base ready.
+pub(crate) fn draft(
+    engine: &Engine,
+    here: &Here,
+    options: &SandboxOptions,
+    (choice, alias): (Choice, Option<String>),
+) -> Result<Draft, EngineError> {
+    let known = here.project(engine)?;
+    let settings = Wishes::of(engine, here, known)?;
+    let network = options
+        .network
+        .clone()
+        .unwrap_or_else(|| settings.network.clone());
+    let choice = match options.base.or(settings.base) {
+        Some(BaseKind::Frozen) => Choice::Frozen,
+        Some(BaseKind::Live) => Choice::Live,
+        None => choice,
+    };
+    let base = prepare(engine, here, known, choice)?;
+    let id = engine.new_sandbox_id();
+    let blueprint = Blueprint {
+        root: known.found.root.clone(),
+        stacks: layers::stacks(engine, known, &base, &here.sandbox(id)),
+        masks: inside::masks(engine, here, known, (options, &settings), &network)?,
+        nested: options.nested || settings.nested,
+        monitor: options.monitor.unwrap_or(settings.monitor),
+        environment: [settings.environment.clone(), options.environment.clone()].concat(),
+        old_ways: settings.old_ways.clone(),
+        agent: options.caller.agent().map(str::to_owned),
+        warnings: warnings(options, &network, &base),
+        minimal_git_stat: base.minimal_git_stat,
+    };
+    let new = NewSandbox {
+        id,
+        alias,
+        project: known.id,
+        tier: options.tier.unwrap_or(settings.tier),
+        network,
+        base: base.kind,
+        generation: base.generation,
+        stacks: blueprint.to_text()?,
+        limits: options
+            .limits
+            .or(settings.limits)
+            .or(options.caller.limits()),
+        identity: if options.fake_root {
+            Identity::FakeRoot
+        } else {
+            Identity::Caller
+        },
+        note: options.note.clone(),
+        parent: None,
+    };
+    Ok(Draft {
+        new,
+        blueprint,
+        freeze_later: base.freeze_later,
+    })
+}
+
+fn prepare(
+    engine: &Engine,
+    here: &Here,
+    known: &Known,
+    choice: Choice,
+) -> Result<Prepared, EngineError> {
+    let bases = Bases::new(&known.found, &here.state, known.id);
+    let freezing = Freezing::of(engine);
+    let prepared = bases.prepare(choice, &freezing)?;
+    engine.surroundings().progress.end();
+    Ok(prepared)
+}
+
+/// Passes the progress of a freeze on to the face.
+pub(crate) struct Freezing(Arc<dyn crate::Progress>);
+
+impl Freezing {
+    pub(crate) fn of(engine: &Engine) -> Self {
+        Self(Arc::clone(&engine.surroundings().progress))
+    }
+}
+
+impl Progress for Freezing {
+    fn advance(&self, done: u64, total: u64) {
+        self.0.step(Step {
+            doing: "freezing",
+            done,
+            total: Some(total),
+        });
+    }
+}
+
+/// What a person should know about the sandbox they get.
+fn warnings(options: &SandboxOptions, network: &Network, base: &Prepared) -> Vec<String> {
+    let mut warnings = base.notes.clone();
+    if matches!(network, Network::Host) {
+        warnings.push("the host's network can be reached".to_owned());
+    }
+    if options.nested {
+        warnings.push("user namespaces may be made inside".to_owned());
+    }
+    match options.tier {
+        Some(tier @ (Tier::Helper | Tier::Landlock | Tier::None)) => {
+            warnings.push(format!("weaker walls: tier {tier}"));
+        }
+        Some(Tier::Full) | None => {}
+    }
+    warnings
+}
+
+impl Draft {
+    /// The id of the sandbox to be.
+    pub(crate) fn id(&self) -> SandboxId {
+        self.new.id
+    }
+
+    /// Records the sandbox, loud choices apart, with its jail about to stand.
+    pub(crate) fn record(
+        &self,
+        engine: &Engine,
+        store: &Writer<'_>,
+    ) -> Result<Sandbox, StoreError> {
+        let at = engine.now();
+        let new = &self.new;
+        let entropy = &*engine.surroundings().entropy;
+        let mut record = store.create_sandbox(new, entropy, at)?;
+        let say = |fact: &Fact| store.append(new.project, Some(new.id), at, fact);
+        if matches!(new.network, Network::Host) {
+            say(&Fact::NetworkHost {
+                abstract_sockets_open: agar_jail::landlock::version() < SCOPES_SOCKETS,
+            })?;
+        }
+        if new.tier != Tier::Full {
+            say(&Fact::TierWeaker { tier: new.tier })?;
+        }
+        if self.blueprint.nested {
+            say(&Fact::SandboxNested {})?;
+        }
+        record.state = store.advance_sandbox(new.id, agar_core::state::Event::Start, at)?;
+        Ok(record)
+    }
+}
+
+/// The version of Landlock that keeps a jail from the host's abstract sockets.
+const SCOPES_SOCKETS: i32 = 6;

@@ -1,0 +1,211 @@
+//! One command in a jail that stands: started, relayed, waited for and recorded.
+
+use crate::blueprint::Blueprint;
+use crate::failure::EngineError;
+use crate::here::Here;
+use crate::options::Command;
+use crate::relay::{self, Ends, OutputLog, Streams};
+use crate::sweep::run_directory;
+use crate::view::RunNotes;
+use crate::{Engine, inside, layers};
+use agar_core::run::{End, Usage};
+use agar_jail::client::{Keeper, RunRequest};
+use agar_jail::wire::Raw;
+use agar_store::{NewRun, RunEnd, Sandbox, StoreError, Writer};
+use std::os::fd::AsFd as _;
+use std::path::{Path, PathBuf};
+
+/// A command that somebody wants to run, checked.
+#[derive(Debug)]
+pub(crate) struct Errand<'a> {
+    command: &'a Command,
+    shown: Vec<String>,
+}
+
+/// A command with everything it needs inside.
+#[derive(Debug)]
+pub(crate) struct Packed {
+    argv: Vec<Raw>,
+    env: Vec<(Raw, Raw)>,
+    cwd: PathBuf,
+    timeout_ms: Option<u64>,
+}
+
+impl<'a> Errand<'a> {
+    /// Checks a command.
+    pub(crate) fn new(command: &'a Command) -> Result<Self, EngineError> {
+        if command
+            .argv
+            .first()
+            .is_none_or(|program| program.is_empty())
+        {
+            return Err(EngineError::Invalid(
+                "there is no command to run".to_owned(),
+            ));
+        }
+        let shown = command
+            .argv
+            .iter()
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect();
+        Ok(Self { command, shown })
+    }
+
+    /// Where it starts.
+    pub(crate) fn directory(&self, engine: &Engine, blueprint: &Blueprint) -> PathBuf {
+        inside::directory(engine, blueprint, self.command.cwd.as_deref())
+    }
+
+    /// Records that it is about to start, and gives it a number.
+    pub(crate) fn record(
+        &self,
+        engine: &Engine,
+        store: &Writer<'_>,
+        (sandbox, cwd): (&Sandbox, &Path),
+    ) -> Result<u32, StoreError> {
+        let new = NewRun {
+            sandbox: sandbox.id,
+            argv: &self.shown,
+            cwd,
+        };
+        store.start_run(&new, engine.now())
+    }
+
+    /// Gathers its environment.
+    pub(crate) fn pack(
+        &self,
+        engine: &Engine,
+        blueprint: &Blueprint,
+        record: &Sandbox,
+    ) -> Result<Packed, EngineError> {
+        let cwd = self.directory(engine, blueprint);
+        let names = (record.alias.as_str(), cwd.as_path());
+        let env = inside::environment(engine, blueprint, self.command, names)?;
+        Ok(Packed {
+            argv: self.command.argv.iter().cloned().map(Raw::from).collect(),
+            env,
+            cwd,
+            timeout_ms: self.command.timeout_ms.or(record.limits.timeout_ms),
+        })
+    }
+}
+
+/// How a run went.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) number: u32,
+    pub(crate) end: End,
+    pub(crate) usage: Usage,
+    pub(crate) notes: RunNotes,
+    pub(crate) log_bytes: u64,
+}
+
+impl Ended {
+    /// A run that could not even be started.
+    pub(crate) fn lost(number: u32) -> Self {
+        Self {
+            number,
+            end: End::Lost,
+            usage: Usage::default(),
+            notes: RunNotes::default(),
+            log_bytes: 0,
+        }
+    }
+
+    /// Records the end.
+    pub(crate) fn record(
+        &self,
+        engine: &Engine,
+        store: &Writer<'_>,
+        sandbox: &Sandbox,
+    ) -> Result<(), StoreError> {
+        let notes = serde_json::to_string(&self.notes).ok();
+        let ended = RunEnd {
+            end: &self.end,
+            usage: self.usage,
+            report: notes.as_deref(),
+            log_bytes: self.log_bytes,
+        };
+        store.end_run(sandbox.id, self.number, &ended, engine.now())
+    }
+}
+
+/// Runs a command to its end, carrying its streams meanwhile.
+pub(crate) fn drive(
+    here: &Here,
+    (keeper, sandbox): (&Keeper, &Sandbox),
+    (packed, number): (Packed, u32),
+    streams: Streams<'_>,
+) -> Result<Ended, EngineError> {
+    let directory = run_directory(&here.sandbox(sandbox.id), number);
+    layers::make_private(&directory).map_err(EngineError::io("make the run's directory"))?;
+    let mut log = OutputLog::new(directory.join("output"), redact);
+    let limit = sandbox.limits.output_bytes.map(|bytes| bytes.0);
+    let request = RunRequest {
+        number,
+        argv: packed.argv,
+        env: packed.env,
+        cwd: Raw::from(packed.cwd),
+        terminal: streams.terminal,
+        timeout_ms: packed.timeout_ms,
+    };
+    let mut running = keeper.run(&request)?;
+    let ends = (
+        running.stdin.take(),
+        running.stdout.take(),
+        running.stderr.take(),
+        running.terminal.take(),
+    );
+    let signal = |signal| {
+        // A run that has ended cannot be signalled, and need not be.
+        drop(running.signal(signal));
+    };
+    let ends = Ends {
+        stdin: ends.0,
+        stdout: ends.1,
+        stderr: ends.2,
+        terminal: ends.3,
+        done: running.done.as_fd(),
+        signal: &signal,
+    };
+    let relayed = relay::relay(ends, streams, &mut log, limit)
+        .map_err(EngineError::io("carry the command's output"))?;
+    let kept = log.finish();
+    // A keeper that went away under the run is a way to end, not a failure of this command.
+    let report = running.wait().ok();
+    let mut notes = report.as_ref().map(RunNotes::of).unwrap_or_default();
+    notes.interrupted = relayed.interrupted;
+    notes.truncated = kept.truncated;
+    if let Some(trouble) = kept.trouble {
+        notes
+            .notes
+            .push(format!("the log is incomplete: {trouble}"));
+    }
+    let end = match (relayed.breach, &report) {
+        (Some(breach), _) => End::Stopped { breach },
+        (None, Some(report)) => report.end.clone(),
+        (None, None) => End::Lost,
+    };
+    Ok(Ended {
+        number,
+        end,
+        usage: report.map_or_else(Usage::default, |report| report.usage),
+        notes,
+        log_bytes: kept.bytes,
+    })
+}
+
+/// Lines without secrets.
+fn redact(lines: &[u8]) -> Vec<u8> {
+    let mut safe = Vec::with_capacity(lines.len());
+    for chunk in lines.utf8_chunks() {
+        safe.extend_from_slice(agar_core::secret::redact(chunk.valid()).as_bytes());
+        safe.extend_from_slice(chunk.invalid());
+    }
+    safe
+}
+
+/// The output that was kept of a run.
+pub(crate) fn output(sandbox: &Path, number: u32, from: u64) -> std::io::Result<Vec<u8>> {
+    relay::read_log(&run_directory(sandbox, number).join("output"), from)
+}

@@ -1,0 +1,49 @@
+//! From what a person typed to the sandbox that was meant.
+
+use crate::failure::EngineError;
+use crate::here::Here;
+use agar_core::state::State;
+use agar_store::{Lookup, Sandbox, Scope};
+
+/// The sandbox of that name, or the only one of the project when there is no name.
+pub(crate) fn sandbox(here: &Here, name: Option<&str>) -> Result<Sandbox, EngineError> {
+    match name {
+        Some(name) => named(here, name),
+        None => only(here),
+    }
+}
+
+fn named(here: &Here, name: &str) -> Result<Sandbox, EngineError> {
+    match here.read(|store| store.find_sandbox(name, here.project_id()))? {
+        Lookup::Found(sandbox) => Ok(*sandbox),
+        Lookup::Missing { nearest } => Err(EngineError::NoSuchSandbox {
+            name: agar_core::text::printable(name).into_owned(),
+            near: nearest,
+        }),
+        Lookup::Ambiguous(sandboxes) => Err(EngineError::Ambiguous {
+            name: name.to_owned(),
+            matches: sandboxes.into_iter().map(|sandbox| sandbox.alias).collect(),
+        }),
+    }
+}
+
+fn only(here: &Here) -> Result<Sandbox, EngineError> {
+    let mut sandboxes = of_project(here)?;
+    match (sandboxes.pop(), sandboxes.len()) {
+        (Some(sandbox), 0) => Ok(sandbox),
+        (None, _) => Err(EngineError::SayWhich { count: 0 }),
+        (Some(_), others) => Err(EngineError::SayWhich { count: others + 1 }),
+    }
+}
+
+/// The sandboxes of the caller's project that a person would name, oldest first.
+pub(crate) fn of_project(here: &Here) -> Result<Vec<Sandbox>, EngineError> {
+    let Some(project) = here.project_id() else {
+        return Ok(Vec::new());
+    };
+    let sandboxes = here.read(|store| store.sandboxes(Some(project), Scope::Kept))?;
+    Ok(sandboxes
+        .into_iter()
+        .filter(|sandbox| sandbox.state != State::Discarded)
+        .collect())
+}

@@ -1,0 +1,230 @@
+//! Where the caller stands: the project, agar's state for it, and the store.
+
+use crate::Engine;
+use crate::failure::EngineError;
+use crate::sweep;
+use agar_core::id::{ProjectId, SandboxId};
+use agar_jail::client::{Keeper, TalkError};
+use agar_sandbox::project::{self, MountTable, Project, StateDir};
+use agar_sandbox::trash::Trash;
+use agar_store::{Place, Reader, Repository, Store, StoreError, Writer};
+use rustix::fs::{AtFlags, CWD, StatxFlags};
+use std::cell::{Ref, RefCell};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+
+/// The name of the variable that puts agar's state elsewhere.
+const STATE_VARIABLE: &str = "AGAR_STATE";
+
+/// The longest path a socket can have, with room for the zero byte.
+const SOCKET_PATH_MAX: usize = 107;
+
+/// The caller's project and the state that agar keeps for it.
+#[derive(Debug)]
+pub(crate) struct Here {
+    pub(crate) state: StateDir,
+    project: Option<Known>,
+    around: project::Surroundings,
+    store: RefCell<Store>,
+}
+
+/// A project that agar knows by name.
+#[derive(Debug)]
+pub(crate) struct Known {
+    pub(crate) id: ProjectId,
+    pub(crate) found: Project,
+}
+
+impl Here {
+    /// Finds the project around the caller, opens agar's state for it, and clears away what a crash
+    /// left behind.
+    pub(crate) fn open(engine: &Engine) -> Result<Self, EngineError> {
+        let around = around(engine)?;
+        let cwd = &engine.surroundings().cwd;
+        // Listing and removing work everywhere, also where no project can be.
+        let found = project::discover(cwd, &around).ok();
+        let state = match &found {
+            Some(project) => StateDir::place(project, &around)?,
+            None => StateDir::open(&preferred_state(engine, &around), around.uid)?,
+        };
+        let mut store = Store::open(&state.store())?;
+        let project = match found {
+            Some(found) => {
+                let place = place(&found);
+                let record = store.project(&place, engine.new_project_id(), engine.now())?;
+                Some(Known {
+                    id: record.id,
+                    found,
+                })
+            }
+            None => None,
+        };
+        let here = Self {
+            state,
+            project,
+            around,
+            store: RefCell::new(store),
+        };
+        sweep::sweep(engine, &here)?;
+        Ok(here)
+    }
+
+    /// The caller's project, or why there is none.
+    pub(crate) fn project(&self, engine: &Engine) -> Result<&Known, EngineError> {
+        match &self.project {
+            Some(known) => Ok(known),
+            None => Err(project::discover(&engine.surroundings().cwd, &self.around)
+                .err()
+                .map_or_else(
+                    || EngineError::Invalid("the project appeared just now; try again".to_owned()),
+                    EngineError::from,
+                )),
+        }
+    }
+
+    /// The caller's project, if there is one.
+    pub(crate) fn project_id(&self) -> Option<ProjectId> {
+        self.project.as_ref().map(|known| known.id)
+    }
+
+    /// What the sandbox crate wants to know of the machine.
+    pub(crate) fn around(&self) -> &project::Surroundings {
+        &self.around
+    }
+
+    /// Reads the store.
+    pub(crate) fn read<T>(
+        &self,
+        work: impl FnOnce(Reader<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, EngineError> {
+        let store: Ref<'_, Store> = self.store.borrow();
+        Ok(work(store.read())?)
+    }
+
+    /// Changes the store in one transaction.
+    pub(crate) fn write<T>(
+        &self,
+        work: impl FnOnce(&Writer<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, EngineError> {
+        Ok(self.store.borrow_mut().write(work)?)
+    }
+
+    /// Hands the store to a crate that takes it whole.
+    pub(crate) fn with_store<T>(&self, work: impl FnOnce(&mut Store) -> T) -> T {
+        work(&mut self.store.borrow_mut())
+    }
+
+    /// The directory of a sandbox.
+    pub(crate) fn sandbox(&self, id: SandboxId) -> PathBuf {
+        self.state.sandbox(id)
+    }
+
+    /// Moves something of agar's out of the way, to be deleted when nobody waits.
+    pub(crate) fn throw_away(&self, path: &Path) -> Result<(), EngineError> {
+        Ok(Trash::new(&self.state).discard(path)?)
+    }
+
+    /// Where the keeper of a sandbox listens.
+    pub(crate) fn socket(engine: &Engine, id: SandboxId) -> PathBuf {
+        let name = format!("{id}.sock");
+        let fallback = || PathBuf::from(format!("/tmp/agar-{}", engine.surroundings().uid));
+        let preferred = engine
+            .surroundings()
+            .runtime_dir
+            .as_ref()
+            .filter(|path| is_own(path, engine.surroundings().uid))
+            .map(|path| path.join("agar"))
+            .filter(|path| path.as_os_str().len() + 1 + name.len() <= SOCKET_PATH_MAX);
+        preferred.unwrap_or_else(fallback).join(name)
+    }
+
+    /// The keeper of a sandbox whose jail is up.
+    pub(crate) fn keeper(&self, engine: &Engine, id: SandboxId) -> Result<Keeper, TalkError> {
+        Keeper::connect(&Self::socket(engine, id), &self.sandbox(id))
+    }
+
+    /// Where the keeper of a sandbox will listen: nobody else may put a socket there: nobody else may put a socket there.
+    pub(crate) fn make_socket(engine: &Engine, id: SandboxId) -> Result<PathBuf, EngineError> {
+        let socket = Self::socket(engine, id);
+        let Some(directory) = socket.parent() else {
+            return Ok(socket);
+        };
+        if is_private(directory, engine.surroundings().uid) {
+            return Ok(socket);
+        }
+        let made = std::fs::DirBuilder::new().mode(0o700).create(directory);
+        if made.is_ok() || is_private(directory, engine.surroundings().uid) {
+            return Ok(socket);
+        }
+        Err(EngineError::Io {
+            doing: format!(
+                "make {} private for the sandbox's socket",
+                directory.display()
+            ),
+            source: made
+                .err()
+                .unwrap_or_else(|| std::io::ErrorKind::PermissionDenied.into()),
+        })
+    }
+}
+
+fn around(engine: &Engine) -> Result<project::Surroundings, EngineError> {
+    let caller = engine.surroundings();
+    let mounts = fs_err::read("/proc/self/mountinfo")
+        .map_err(EngineError::io("read what is mounted on this machine"))?;
+    Ok(project::Surroundings {
+        home: Some(caller.home.clone()),
+        state_home: Some(caller.state_home.clone()),
+        state_named: caller.variable(STATE_VARIABLE).map(PathBuf::from),
+        uid: caller.uid,
+        mounts: MountTable::parse(&mounts),
+    })
+}
+
+fn preferred_state(engine: &Engine, around: &project::Surroundings) -> PathBuf {
+    around
+        .state_named
+        .clone()
+        .unwrap_or_else(|| engine.surroundings().state_home.join("agar"))
+}
+
+/// How the store recognises a project.
+fn place(project: &Project) -> Place {
+    Place {
+        path: project.root.clone(),
+        device: project.device,
+        inode: project.inode,
+        born_ns: born(&project.root),
+        repository: project.git.as_ref().and_then(|git| {
+            let metadata = git.common_dir.metadata().ok()?;
+            Some(Repository {
+                common_dir: git.common_dir.clone(),
+                device: metadata.dev(),
+                inode: metadata.ino(),
+                within: project
+                    .root
+                    .strip_prefix(&git.top)
+                    .map(Path::to_owned)
+                    .unwrap_or_default(),
+            })
+        }),
+    }
+}
+
+fn born(path: &Path) -> Option<i64> {
+    let status = rustix::fs::statx(CWD, path, AtFlags::empty(), StatxFlags::BTIME).ok()?;
+    let known = StatxFlags::from_bits_retain(status.stx_mask).contains(StatxFlags::BTIME);
+    let birth = status.stx_btime;
+    known.then_some(birth.tv_sec.checked_mul(1_000_000_000)? + i64::from(birth.tv_nsec))
+}
+
+fn is_own(path: &Path, uid: u32) -> bool {
+    path.symlink_metadata()
+        .is_ok_and(|metadata| metadata.is_dir() && metadata.uid() == uid)
+}
+
+fn is_private(path: &Path, uid: u32) -> bool {
+    path.symlink_metadata().is_ok_and(|metadata| {
+        metadata.is_dir() && metadata.uid() == uid && metadata.mode() & 0o7777 == 0o700
+    })
+}

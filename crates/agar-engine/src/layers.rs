@@ -1,0 +1,169 @@
+//! The directories of a sandbox: made, looked at, thrown away.
+
+use crate::Engine;
+use crate::blueprint::Blueprint;
+use crate::failure::EngineError;
+use crate::here::{Here, Known};
+use agar_core::id::SandboxId;
+use agar_core::state::Event;
+use agar_sandbox::base::Prepared;
+use agar_sandbox::stack::{Role, Stack};
+use rustix::fs::{AtFlags, CWD, Gid, Mode, Timespec, Timestamps, Uid};
+use rustix::io::Errno;
+use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+/// The copy-on-write trees of a new sandbox, as data.
+pub(crate) fn stacks(
+    engine: &Engine,
+    known: &Known,
+    base: &Prepared,
+    directory: &Path,
+) -> Vec<Stack> {
+    let root = &known.found.root;
+    let mut targets = vec![(Role::Project, root.clone(), base.lowers.clone())];
+    for bulk in &base.bulk {
+        let target = root.join(&bulk.path);
+        targets.push((Role::Bulk, target.clone(), vec![target]));
+    }
+    if engine.surroundings().uid == 0 {
+        targets.push((Role::Root, PathBuf::from("/"), vec![PathBuf::from("/")]));
+    } else if let Some(home) = home(engine) {
+        targets.push((Role::Home, home.clone(), vec![home]));
+    }
+    targets
+        .into_iter()
+        .enumerate()
+        .map(|(index, (role, target, lowers))| {
+            let directory = directory.join("stacks").join(index.to_string());
+            Stack {
+                role,
+                target,
+                upper: directory.join("upper"),
+                work: directory.join("work"),
+                lowers,
+            }
+        })
+        .collect()
+}
+
+/// The caller's home as the kernel knows it, if it is a directory of its own.
+pub(crate) fn home(engine: &Engine) -> Option<PathBuf> {
+    let home = engine.surroundings().home.canonicalize().ok()?;
+    (home.is_dir() && home != Path::new("/")).then_some(home)
+}
+
+/// Makes the directories of a new sandbox.
+pub(crate) fn make(directory: &Path, stacks: &[Stack]) -> Result<(), EngineError> {
+    make_private(directory)
+        .and_then(|()| make_private(&directory.join("runs")))
+        .and_then(|()| make_private(&directory.join("stacks")))
+        .map_err(EngineError::io("make the sandbox's directory"))?;
+    for stack in stacks {
+        let doing = || {
+            let target = stack.target.display();
+            EngineError::io(format!("make a layer for the changes to {target}"))
+        };
+        if let Some(parent) = stack.upper.parent() {
+            make_private(parent).map_err(doing())?;
+        }
+        make_private(&stack.work).map_err(doing())?;
+        make_upper(stack).map_err(doing())?;
+    }
+    Ok(())
+}
+
+/// Makes an upper layer whose own owner, mode and time are those of what it covers: they become
+/// those of the merged directory.
+fn make_upper(stack: &Stack) -> io::Result<()> {
+    make_private(&stack.upper)?;
+    // A frozen base is a copy of what it was made from, down to the root's mode and time.
+    let like = stack.lowers.last().unwrap_or(&stack.target).metadata()?;
+    let ours = stack.upper.metadata()?;
+    if (like.uid(), like.gid()) != (ours.uid(), ours.gid()) {
+        let (uid, gid) = (Uid::from_raw(like.uid()), Gid::from_raw(like.gid()));
+        match rustix::fs::chown(&stack.upper, Some(uid), Some(gid)) {
+            // An ordinary user cannot give files away; nor could it inside.
+            Ok(()) | Err(Errno::PERM) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    rustix::fs::chmod(&stack.upper, Mode::from_raw_mode(like.mode() & 0o7777))?;
+    let time = |seconds, nanoseconds| Timespec {
+        tv_sec: seconds,
+        tv_nsec: nanoseconds,
+    };
+    let times = Timestamps {
+        last_access: time(like.atime(), like.atime_nsec()),
+        last_modification: time(like.mtime(), like.mtime_nsec()),
+    };
+    rustix::fs::utimensat(CWD, &stack.upper, &times, AtFlags::empty())?;
+    Ok(())
+}
+
+/// Puts a fresh work directory under every stack: the kernel refuses one that was used before.
+pub(crate) fn renew_work(here: &Here, stacks: &[Stack]) -> Result<(), EngineError> {
+    for stack in stacks {
+        here.throw_away(&stack.work)?;
+        make_private(&stack.work)
+            .map_err(EngineError::io("make a work directory for the sandbox"))?;
+    }
+    Ok(())
+}
+
+pub(crate) fn make_private(path: &Path) -> io::Result<()> {
+    match std::fs::DirBuilder::new().mode(0o700).create(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        other => other,
+    }
+}
+
+/// Whether something of the project was written inside, at the cost of a directory read.
+///
+/// A write without a difference counts too: this decides what is kept, not what is shown.
+pub(crate) fn has_changes(blueprint: &Blueprint) -> bool {
+    blueprint
+        .stacks
+        .iter()
+        .filter(|stack| stack.role == Role::Project)
+        .any(|stack| !is_empty(&stack.upper))
+}
+
+fn is_empty(directory: &Path) -> bool {
+    match directory.read_dir() {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    }
+}
+
+/// Gives up a finished sandbox for good: nothing in it is worth keeping.
+pub(crate) fn collect(engine: &Engine, here: &Here, id: SandboxId) -> Result<(), EngineError> {
+    here.write(|store| {
+        let state = store.read().sandbox(id)?.state;
+        if state == agar_core::state::State::Finished {
+            store.advance_sandbox(id, Event::Discard, engine.now())?;
+        }
+        store.advance_sandbox(id, Event::Collect, engine.now())
+    })?;
+    here.throw_away(&here.sandbox(id))
+}
+
+/// The bytes that a directory occupies, entered without following anything.
+pub(crate) fn disk_bytes(directory: &Path) -> u64 {
+    let Ok(entries) = directory.read_dir() else {
+        return 0;
+    };
+    let mut bytes = 0;
+    for entry in entries.flatten() {
+        let Ok(metadata) = entry.path().symlink_metadata() else {
+            continue;
+        };
+        bytes += metadata.blocks() * 512;
+        if metadata.is_dir() {
+            bytes += disk_bytes(&entry.path());
+        }
+    }
+    bytes
+}

@@ -1,0 +1,211 @@
+//! Jails put up and taken down.
+
+use crate::alive::{Mark, Stay};
+use crate::blueprint::Blueprint;
+use crate::failure::EngineError;
+use crate::here::Here;
+use crate::turn::Turn;
+use crate::{Engine, layers, sweep};
+use agar_core::id::SandboxId;
+use agar_core::limits::Limits;
+use agar_core::state::{Event, State};
+use agar_core::walls::{Identity, Network, Tier};
+use agar_jail::client::{self, Keeper, KeeperConfig, Lifetime};
+use agar_jail::machine::Machine;
+use agar_jail::plan::{self, Plan};
+use agar_jail::policy::{Nested, Overlay, Policy};
+use agar_jail::wire::Raw;
+use agar_sandbox::stack::Stack;
+use agar_store::Sandbox;
+
+/// The walls that a record asks for.
+#[derive(Debug)]
+pub(crate) struct Walls<'a> {
+    pub(crate) tier: Tier,
+    pub(crate) network: &'a Network,
+    pub(crate) identity: Identity,
+    pub(crate) limits: Limits,
+}
+
+impl<'a> Walls<'a> {
+    pub(crate) fn of(record: &'a Sandbox) -> Self {
+        Self {
+            tier: record.tier,
+            network: &record.network,
+            identity: record.identity,
+            limits: record.limits,
+        }
+    }
+}
+
+/// Plans the jail of a sandbox on this machine.
+pub(crate) fn plan(
+    engine: &Engine,
+    here: &Here,
+    walls: &Walls<'_>,
+    blueprint: &Blueprint,
+) -> Result<Plan, EngineError> {
+    // Every jail mounts over these two in a mount namespace of its own, so all can share them.
+    let place = here.state.path().join("staging");
+    let staging = place.join("root");
+    [&place, &staging, &place.join("mask")]
+        .into_iter()
+        .try_for_each(|path| layers::make_private(path))
+        .map_err(EngineError::io("make a place to build the jail"))?;
+    let policy = Policy {
+        tier: walls.tier,
+        network: walls.network.clone(),
+        identity: walls.identity,
+        nested: if blueprint.nested {
+            Nested::Allowed
+        } else {
+            Nested::Refused
+        },
+        monitor: blueprint.monitor,
+        overlays: blueprint.stacks.iter().map(overlay).collect(),
+        masks: blueprint.masks.iter().cloned().map(Raw::from).collect(),
+        home: Raw::from(engine.surroundings().home.clone()),
+        staging: Raw::from(staging),
+        limits: walls.limits,
+        old_ways: blueprint.old_ways.clone(),
+    };
+    let machine = Machine::read().map_err(EngineError::io("look at this machine"))?;
+    Ok(plan::plan(&policy, &machine)?)
+}
+
+fn overlay(stack: &Stack) -> Overlay {
+    Overlay {
+        target: Raw::from(stack.target.clone()),
+        upper: Raw::from(stack.upper.clone()),
+        work: Raw::from(stack.work.clone()),
+        lowers: stack.lowers.iter().cloned().map(Raw::from).collect(),
+    }
+}
+
+/// Puts the jail of a recorded sandbox up.
+pub(crate) fn raise(
+    engine: &Engine,
+    here: &Here,
+    (record, blueprint): (&Sandbox, &Blueprint),
+    lifetime: Lifetime,
+) -> Result<Keeper, EngineError> {
+    let plan = plan(engine, here, &Walls::of(record), blueprint)?;
+    let config = KeeperConfig {
+        plan,
+        limits: record.limits,
+        directory: Raw::from(here.sandbox(record.id)),
+        socket: Raw::from(Here::make_socket(engine, record.id)?),
+        layers: blueprint
+            .stacks
+            .iter()
+            .map(|stack| Raw::from(stack.upper.clone()))
+            .collect(),
+        name: record.id.to_string(),
+        lifetime,
+    };
+    Ok(client::start(here.state.path(), &config)?)
+}
+
+/// A jail that is up, perhaps only now.
+#[derive(Debug)]
+pub(crate) struct Up {
+    pub(crate) keeper: Keeper,
+    pub(crate) record: Sandbox,
+    pub(crate) started: bool,
+}
+
+/// Makes sure that the jail of a kept sandbox is up.
+pub(crate) fn up(engine: &Engine, here: &Here, record: Sandbox) -> Result<Up, EngineError> {
+    if record.state == State::Running
+        && let Ok(keeper) = here.keeper(engine, record.id)
+    {
+        return Ok(Up {
+            keeper,
+            record,
+            started: false,
+        });
+    }
+    // Somebody else may be putting it up at this moment.
+    let turn = Turn::take(&here.sandbox(record.id))?;
+    let record = here.read(|store| store.sandbox(record.id))?;
+    let up = match record.state {
+        State::Running => {
+            let keeper = here.keeper(engine, record.id)?;
+            Up {
+                keeper,
+                record,
+                started: false,
+            }
+        }
+        State::Finished | State::Promoted => again(engine, here, record)?,
+        State::Creating | State::Paused | State::Discarded | State::Collected => {
+            return Err(EngineError::WrongState {
+                doing: "start",
+                alias: record.alias,
+                state: record.state,
+            });
+        }
+    };
+    drop(turn);
+    Ok(up)
+}
+
+/// Puts the jail of a finished sandbox up again.
+fn again(engine: &Engine, here: &Here, mut record: Sandbox) -> Result<Up, EngineError> {
+    let blueprint = Blueprint::of(&record)?;
+    let mark = Mark::leave(here.state.path(), record.id, Stay::UntilStopped)
+        .map_err(EngineError::io("mark the sandbox as alive"))?;
+    layers::renew_work(here, &blueprint.stacks)?;
+    record.state =
+        here.write(|store| store.advance_sandbox(record.id, Event::Start, engine.now()))?;
+    match raise(engine, here, (&record, &blueprint), Lifetime::UntilStopped) {
+        Ok(keeper) => Ok(Up {
+            keeper,
+            record,
+            started: true,
+        }),
+        Err(error) => {
+            here.write(|store| store.advance_sandbox(record.id, Event::Finish, engine.now()))?;
+            sweep::clear_outside(engine, record.id);
+            mark.remove();
+            Err(error)
+        }
+    }
+}
+
+/// Takes the jail of a sandbox down, if it is up, and says so in its record.
+pub(crate) fn down(engine: &Engine, here: &Here, record: &Sandbox) -> Result<Sandbox, EngineError> {
+    let turn = Turn::take(&here.sandbox(record.id))?;
+    let record = here.read(|store| store.sandbox(record.id))?;
+    if !record.state.is_alive() {
+        return Ok(record);
+    }
+    if let Ok(keeper) = here.keeper(engine, record.id) {
+        keeper.stop()?;
+    }
+    sweep::end_lost_runs(engine, here, record.id)?;
+    here.write(|store| store.advance_sandbox(record.id, Event::Finish, engine.now()))?;
+    sweep::clear_outside(engine, record.id);
+    crate::alive::forget(here.state.path(), record.id);
+    drop(turn);
+    here.read(|store| store.sandbox(record.id))
+}
+
+/// Gives up a sandbox whose jail could not be put up: nothing ever ran in it.
+pub(crate) fn abandon(engine: &Engine, here: &Here, id: SandboxId) -> Result<(), EngineError> {
+    here.write(|store| {
+        for event in [Event::Finish, Event::Discard, Event::Collect] {
+            store.advance_sandbox(id, event, engine.now())?;
+        }
+        Ok(())
+    })?;
+    sweep::clear_outside(engine, id);
+    here.throw_away(&here.sandbox(id))
+}
+
+/// How many processes of commands are alive in a sandbox.
+pub(crate) fn processes_inside(engine: &Engine, here: &Here, id: SandboxId) -> u32 {
+    here.keeper(engine, id)
+        .and_then(|keeper| keeper.status())
+        .map_or(0, |status| status.processes)
+}

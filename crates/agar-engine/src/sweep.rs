@@ -1,0 +1,138 @@
+//! Clears away what a crash left behind, at the start of every command.
+//!
+//! Costs a directory read or two when there is nothing to do. Whatever cannot be cleared now is
+//! found again by the next command, so no failure here stands in a person's way.
+
+use crate::alive::{self, Behind, Found, Stay, Vacant};
+use crate::blueprint::Blueprint;
+use crate::failure::EngineError;
+use crate::here::Here;
+use crate::view::RunNotes;
+use crate::{Engine, layers, promotion};
+use agar_core::id::SandboxId;
+use agar_core::run::{End, Usage};
+use agar_core::state::{Event, State};
+use agar_jail::report::RunReport;
+use agar_store::{Run, RunEnd};
+use std::path::Path;
+
+/// Finishes or reverses what a crash interrupted.
+pub(crate) fn sweep(engine: &Engine, here: &Here) -> Result<(), EngineError> {
+    promotion::recover(engine, here)?;
+    let marks = alive::marks(here.state.path()).map_err(EngineError::io("see what is alive"))?;
+    for mark in marks {
+        // The next command tries again.
+        drop(settle(engine, here, &mark));
+    }
+    Ok(())
+}
+
+fn settle(engine: &Engine, here: &Here, mark: &Found) -> Result<(), EngineError> {
+    let directory = here.sandbox(mark.id);
+    let look = || {
+        mark.look_behind(&directory)
+            .map_err(EngineError::io("see whether a sandbox is alive"))
+    };
+    match look()? {
+        Behind::Alive => Ok(()),
+        Behind::Nobody(vacant) => clear(engine, here, mark, vacant),
+        Behind::Orphaned => {
+            // Its keeper is about to notice that the command is gone; this waits until it has.
+            if let Ok(keeper) = here.keeper(engine, mark.id) {
+                keeper.stop()?;
+            }
+            match look()? {
+                Behind::Nobody(vacant) => clear(engine, here, mark, vacant),
+                Behind::Alive | Behind::Orphaned => Ok(()),
+            }
+        }
+    }
+}
+
+/// Nobody minds this sandbox any more: says so in its record and removes what its jail used.
+fn clear(engine: &Engine, here: &Here, mark: &Found, vacant: Vacant) -> Result<(), EngineError> {
+    let id = mark.id;
+    clear_outside(engine, id);
+    let directory = here.sandbox(id);
+    match here.read(|store| store.sandbox(id)) {
+        Ok(record) if record.state == State::Creating => {
+            // It never ran, so there is nothing in it that anybody made.
+            here.write(|store| {
+                for event in [Event::Finish, Event::Discard, Event::Collect] {
+                    store.advance_sandbox(id, event, engine.now())?;
+                }
+                Ok(())
+            })?;
+            here.throw_away(&directory)?;
+        }
+        Ok(record) if record.state.is_alive() => {
+            end_lost_runs(engine, here, id)?;
+            let blueprint = Blueprint::of(&record)?;
+            let removable = mark.stay == Stay::OneRun && !layers::has_changes(&blueprint);
+            here.write(|store| store.advance_sandbox(id, Event::Finish, engine.now()))?;
+            if removable {
+                layers::collect(engine, here, id)?;
+            }
+        }
+        Ok(record) if record.state == State::Collected => here.throw_away(&directory)?,
+        Ok(_) => {}
+        // Not on record: the command died before it wrote one.
+        Err(_) => here.throw_away(&directory)?,
+    }
+    vacant.remove();
+    Ok(())
+}
+
+/// Removes what a jail leaves outside the sandbox's directory: its socket and its control groups.
+pub(crate) fn clear_outside(engine: &Engine, id: SandboxId) {
+    // Absence is what is wanted.
+    let _ = rustix::fs::unlink(Here::socket(engine, id));
+}
+
+/// Gives every run without an end the one that its keeper saw, or says that nobody saw it.
+pub(crate) fn end_lost_runs(
+    engine: &Engine,
+    here: &Here,
+    id: SandboxId,
+) -> Result<(), EngineError> {
+    let directory = here.sandbox(id);
+    let runs = here.read(|store| store.runs(id))?;
+    let lost: Vec<Run> = runs.into_iter().filter(|run| run.end.is_none()).collect();
+    if lost.is_empty() {
+        return Ok(());
+    }
+    here.write(|store| {
+        for run in &lost {
+            let report = read_report(&directory, run.number);
+            let notes = report.as_ref().map(RunNotes::of).unwrap_or_default();
+            let notes = serde_json::to_string(&notes).ok();
+            let end = report
+                .as_ref()
+                .map_or(End::Lost, |report| report.end.clone());
+            let ended = RunEnd {
+                end: &end,
+                usage: report
+                    .as_ref()
+                    .map_or_else(Usage::default, |report| report.usage),
+                report: notes.as_deref(),
+                log_bytes: run_directory(&directory, run.number)
+                    .join("output")
+                    .metadata()
+                    .map_or(0, |metadata| metadata.len()),
+            };
+            store.end_run(id, run.number, &ended, engine.now())?;
+        }
+        Ok(())
+    })
+}
+
+/// Where the record of a run lies.
+pub(crate) fn run_directory(sandbox: &Path, number: u32) -> std::path::PathBuf {
+    sandbox.join("runs").join(number.to_string())
+}
+
+/// The report that the keeper wrote, if it got that far.
+pub(crate) fn read_report(sandbox: &Path, number: u32) -> Option<RunReport> {
+    let text = fs_err::read(run_directory(sandbox, number).join("report.json")).ok()?;
+    serde_json::from_slice(&text).ok()
+}
