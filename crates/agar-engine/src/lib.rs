@@ -40,6 +40,7 @@ mod raise;
 pub mod relay;
 pub mod remove;
 pub mod run;
+pub mod settings;
 pub mod start;
 pub mod surroundings;
 mod sweep;

@@ -100,6 +100,8 @@ keys! {
         "Ignored directories that stay live below a frozen base instead of being copied.";
     Setup, "setup", Commands, "",
         "Commands that prepare a new sandbox, run inside it.";
+    OldWays, "old_ways", Names, "",
+        "Do as on an older kernel, to try it: `mount_options`, `no_landlock`, `no_cgroups`.";
     MaxConcurrentSandboxes, "max_concurrent_sandboxes", Count, "5",
         "Sandboxes of experiments that run at once.";
     LimitsCpu, "limits.cpu", Percent, "",
@@ -173,6 +175,7 @@ impl Key {
             | Self::FakeRoot
             | Self::Bulk
             | Self::Setup
+            | Self::OldWays
             | Self::MaxConcurrentSandboxes
             | Self::LimitsCpu
             | Self::LimitsMemory

@@ -45,6 +45,8 @@ pub struct Settings {
     pub bulk: Vec<String>,
     /// Commands that prepare a new sandbox, inside it.
     pub setup: Vec<String>,
+    /// Older ways of doing things that are to be tried.
+    pub old_ways: Vec<String>,
     /// How much of the machine a sandbox may use.
     pub limits: Limits,
     /// Whether `apply` makes a git commit.
@@ -208,7 +210,7 @@ impl Table {
             (Key::Network, Value::Network(wanted)) => !within(wanted, &self.network()),
             (Key::Monitor, Value::Monitor(wanted)) => *wanted < self.monitor(),
             (Key::Nested, Value::Flag(wanted)) => *wanted && now != Some(&Value::Flag(true)),
-            (Key::Unmask | Key::Env, Value::Names(wanted)) => {
+            (Key::Unmask | Key::Env | Key::OldWays, Value::Names(wanted)) => {
                 let known = self.names(key);
                 wanted.iter().any(|name| !known.contains(name))
             }
@@ -240,6 +242,7 @@ impl Table {
             env: self.names(Key::Env),
             bulk: self.names(Key::Bulk),
             setup: self.names(Key::Setup),
+            old_ways: self.names(Key::OldWays),
             limits: self.limits(),
             apply_commit: self.flag(Key::ApplyCommit),
             cleanup: Cleanup {

@@ -81,6 +81,7 @@ fn a_project_loosens_nothing_unapproved() {
         (Key::Nested, "true"),
         (Key::Unmask, "~/.ssh"),
         (Key::Env, "MY_TOKEN"),
+        (Key::OldWays, "no_landlock"),
     ];
     let resolved = resolve(Who::Person, &[project(&loose)]);
     assert_eq!(resolved.settings, settings(&[]));
@@ -259,6 +260,7 @@ proptest! {
         prop_assert_eq!(after.network, before.network);
         prop_assert_eq!(after.unmask, before.unmask);
         prop_assert_eq!(after.env, before.env);
+        prop_assert_eq!(after.old_ways, before.old_ways);
         prop_assert_eq!(after.nested, before.nested);
     }
 }
