@@ -6,7 +6,90 @@ use std::path::Path;
 use std::process::Command;
 
 /// Each reference and the words of the hidden command that prints it.
-const REFERENCES: &[(&str, &[&str])] = &[];
+const REFERENCES: &[(&str, &[&str])] = &[
+    ("docs/reference/cli.md", &["man", "--reference", "cli.md"]),
+    ("docs/reference/env.md", &["man", "--reference", "env.md"]),
+    (
+        "docs/reference/schema/apply.json",
+        &["man", "--reference", "schema/apply.json"],
+    ),
+    (
+        "docs/reference/schema/approve.json",
+        &["man", "--reference", "schema/approve.json"],
+    ),
+    (
+        "docs/reference/schema/config.json",
+        &["man", "--reference", "schema/config.json"],
+    ),
+    (
+        "docs/reference/schema/cp.json",
+        &["man", "--reference", "schema/cp.json"],
+    ),
+    (
+        "docs/reference/schema/create.json",
+        &["man", "--reference", "schema/create.json"],
+    ),
+    (
+        "docs/reference/schema/diff.json",
+        &["man", "--reference", "schema/diff.json"],
+    ),
+    (
+        "docs/reference/schema/doctor.json",
+        &["man", "--reference", "schema/doctor.json"],
+    ),
+    (
+        "docs/reference/schema/error.json",
+        &["man", "--reference", "schema/error.json"],
+    ),
+    (
+        "docs/reference/schema/exec.json",
+        &["man", "--reference", "schema/exec.json"],
+    ),
+    (
+        "docs/reference/schema/init.json",
+        &["man", "--reference", "schema/init.json"],
+    ),
+    (
+        "docs/reference/schema/inspect.json",
+        &["man", "--reference", "schema/inspect.json"],
+    ),
+    (
+        "docs/reference/schema/jail.json",
+        &["man", "--reference", "schema/jail.json"],
+    ),
+    (
+        "docs/reference/schema/logs.json",
+        &["man", "--reference", "schema/logs.json"],
+    ),
+    (
+        "docs/reference/schema/ls.json",
+        &["man", "--reference", "schema/ls.json"],
+    ),
+    (
+        "docs/reference/schema/prune.json",
+        &["man", "--reference", "schema/prune.json"],
+    ),
+    (
+        "docs/reference/schema/ps.json",
+        &["man", "--reference", "schema/ps.json"],
+    ),
+    (
+        "docs/reference/schema/rm.json",
+        &["man", "--reference", "schema/rm.json"],
+    ),
+    (
+        "docs/reference/schema/run.json",
+        &["man", "--reference", "schema/run.json"],
+    ),
+    (
+        "docs/reference/schema/try.json",
+        &["man", "--reference", "schema/try.json"],
+    ),
+    (
+        "docs/reference/schema/undo.json",
+        &["man", "--reference", "schema/undo.json"],
+    ),
+];
 
 /// Writes every reference.
 pub(crate) fn write(root: &Path) -> Result<()> {

@@ -1,3 +1,7 @@
-//! The command.
+//! The program: everything it does is in the library, where tests can reach it.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    agar::main()
+}

@@ -1,0 +1,79 @@
+//! One file a command: its help text, its arguments, one function.
+
+pub mod apply;
+pub mod approve;
+pub mod completion;
+pub mod config;
+pub mod cp;
+pub mod create;
+pub mod diff;
+pub mod doctor;
+pub mod exec;
+pub mod init;
+pub mod inspect;
+pub mod jail;
+pub mod logs;
+pub mod ls;
+pub mod man;
+pub mod merge;
+pub mod prune;
+pub mod ps;
+pub mod rm;
+pub mod run;
+pub mod schema;
+pub mod try_change;
+pub mod undo;
+pub mod upkeep;
+
+use crate::args::Verb;
+use crate::context::Context;
+use crate::report::Failure;
+use crate::ui::signals::Signals;
+use agar_core::fault::Kind;
+
+/// The exit status of `run` and `exec` when agar itself failed, as container tools have it.
+pub const OWN_FAILURE: u8 = 125;
+
+/// Does what was typed; the answer is the exit status.
+pub fn dispatch(verb: &Verb, context: &Context) -> Result<u8, Failure> {
+    match verb {
+        Verb::Try(args) => try_change::run(args, context),
+        Verb::Run(args) => run::run(args, context).map_err(own),
+        Verb::Create(args) => create::run(args, context),
+        Verb::Exec(args) => exec::run(args, context).map_err(own),
+        Verb::Ls(args) => ls::run(args, context),
+        Verb::Ps(args) => ps::run(args, context),
+        Verb::Logs(args) => logs::run(args, context),
+        Verb::Inspect(args) => inspect::run(args, context),
+        Verb::Cp(args) => cp::run(args, context),
+        Verb::Diff(args) => diff::run(args, context),
+        Verb::Apply(args) => apply::run(args, context),
+        Verb::Merge(args) => merge::run(args, context),
+        Verb::Undo(args) => undo::run(args, context),
+        Verb::Rm(args) => rm::run(args, context),
+        Verb::Prune(args) => prune::run(args, context),
+        Verb::Doctor(args) => doctor::run(args, context),
+        Verb::Jail(args) => jail::run(args, context),
+        Verb::Config(args) => config::run(args, context),
+        Verb::Approve(args) => approve::run(args, context),
+        Verb::Init(args) => init::run(args, context),
+        Verb::Completion(args) => completion::run(args, context),
+        Verb::Schema(args) => schema::run(args, context),
+        Verb::Man(args) => man::run(args, context),
+        Verb::Upkeep(args) => upkeep::run(args, context),
+    }
+}
+
+/// A failure of agar, where the exit status otherwise belongs to the command.
+fn own(failure: Failure) -> Failure {
+    if failure.exit() == crate::DONE || failure.kind() == Kind::Interrupted {
+        return failure;
+    }
+    failure.with_exit(OWN_FAILURE)
+}
+
+/// Takes over the signals of this process.
+fn signals() -> Result<Signals, Failure> {
+    Signals::watch()
+        .map_err(|error| Failure::because(Kind::Internal, "cannot watch for signals", &error))
+}

@@ -1,0 +1,230 @@
+//! `agar try`: the main job.
+
+mod decide;
+
+use crate::DONE;
+use crate::args::{LimitArgs, WallArgs};
+use crate::context::Context;
+use crate::report::Failure;
+use crate::streams::Lender;
+use crate::ui::block::{self, Block};
+use crate::ui::palette::Tone;
+use crate::ui::{Form, changes, ending};
+use agar_core::fault::Kind;
+use agar_core::run::End;
+use agar_engine::apply::ApplyAnswer;
+use agar_engine::run::RunAnswer;
+use agar_engine::try_change::{TryRequest, try_change};
+use agar_engine::{ChangeView, Command, SandboxView};
+use serde::Serialize;
+use std::ffi::OsString;
+
+/// Run a command in a sandbox, look at what it changed, then decide
+///
+/// The command sees your whole machine and your project as they are on disk, and whatever it does
+/// stays in the sandbox. Afterwards you see how it ended and what it changed, and choose: apply it
+/// to the project, throw it away, look at the diff, look around inside, or keep it for later.
+/// Nothing outside changes unless you say yes, and `agar undo` takes that back.
+#[derive(Debug, Clone, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  agar try -- npm update
+  agar try --yes -- cargo fmt            apply without asking if it succeeds
+  agar try --net host -- cargo update    with the network
+  agar try -- sh -c 'rm -rf ~'           go ahead
+  agar try --keep --json -- make | jq .changes
+
+Ctrl-C goes to the command; three in a row end the run. The sandbox is kept, and `agar diff` and
+`agar exec` look into it. If nobody can be asked, the sandbox is kept and nothing is applied.
+
+Exit status: 0 if the outcome is as asked, 1 if the command failed, 4 if a conflict is left, 5 if a
+limit ended it, 130 if you did.")]
+pub struct TryArgs {
+    /// The command and its arguments
+    #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND", value_hint = clap::ValueHint::CommandWithArguments)]
+    pub command: Vec<OsString>,
+
+    /// Apply without asking, if the command succeeds
+    #[arg(short, long, group = "decision")]
+    pub yes: bool,
+
+    /// Keep the sandbox without asking
+    #[arg(short, long, group = "decision")]
+    pub keep: bool,
+
+    /// Throw the sandbox away without asking
+    #[arg(long, group = "decision")]
+    pub discard: bool,
+
+    /// Which walls.
+    #[command(flatten)]
+    pub walls: WallArgs,
+
+    /// Which limits.
+    #[command(flatten)]
+    pub limits: LimitArgs,
+}
+
+/// What became of the sandbox.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Decision {
+    /// Its changes are in the project.
+    Applied,
+    /// It is gone.
+    Discarded,
+    /// It waits.
+    Kept,
+}
+
+/// The whole answer of a try.
+#[derive(Debug, Clone, Serialize)]
+pub struct TryAnswer {
+    /// The sandbox, the run and its changes.
+    #[serde(flatten)]
+    pub run: RunAnswer,
+    /// What became of the sandbox.
+    pub decision: Decision,
+    /// What was applied, or which conflicts stand in the way.
+    pub application: Option<ApplyAnswer>,
+}
+
+/// Tries it.
+pub fn run(args: &TryArgs, context: &Context) -> Result<u8, Failure> {
+    let request = TryRequest {
+        options: args.walls.options(args.limits, context.environment.agent()),
+        command: Command::new(args.command.clone()),
+    };
+    let signals = super::signals()?;
+    let engine = context.engine()?;
+    let lender = Lender::new(&context.ui, &signals)?;
+    let mut console = lender.console();
+    let mut begun = |sandbox: &SandboxView| {
+        if context.ui.form == Form::Words && context.ui.terminals.stderr {
+            context.ui.say_block(&ending::heading(sandbox));
+            context.ui.say("\n");
+        }
+        lender.hand_over();
+    };
+    let answer = try_change(&engine, &request, lender.streams(&mut console), &mut begun);
+    let interrupted = lender.take_back();
+    let mut answer = answer?;
+    answer.run.interrupted |= interrupted;
+    if context.ui.form == Form::Words {
+        tell(context, &answer);
+    }
+    let (decision, application) = decide::decide(args, context, (&engine, &signals), &answer)?;
+    let status = status(&answer, application.as_ref());
+    if context.ui.form == Form::Json {
+        answer.kept = decision == Decision::Kept;
+        context.ui.show_json(&TryAnswer {
+            run: answer,
+            decision,
+            application,
+        })?;
+    }
+    Ok(status)
+}
+
+/// Says how the run ended and what it changed.
+fn tell(context: &Context, answer: &RunAnswer) {
+    if context.ui.terminals.stderr {
+        context.ui.say("\n");
+    }
+    let mut block = ending::verdict(&answer.run);
+    if let Some(changes) = &answer.changes {
+        changes::summarize(&mut block, changes, context.ui.err);
+    }
+    let failed = !succeeded(answer);
+    if failed {
+        block.push_more("nothing was applied; your project is untouched");
+    }
+    context.ui.say_block(&block);
+}
+
+/// Says that the sandbox is kept and how to look at it.
+fn say_kept(context: &Context, answer: &RunAnswer) {
+    let alias = &answer.sandbox.alias;
+    let palette = context.ui.err;
+    let name = |line: String| palette.paint(Tone::Name, &line);
+    if succeeded(answer) {
+        context.ui.say_block(
+            &Block::new()
+                .line(block::KEPT, alias.clone())
+                .line(block::HINT, format!("apply it with `agar apply {alias}`"))
+                .more(format!("see the changes with `agar diff {alias}`")),
+        );
+        return;
+    }
+    context.ui.say(&format!(
+        "\nlook around:  {}     see the changes:  {}\n",
+        name(format!("agar exec {alias}")),
+        name(format!("agar diff {alias}"))
+    ));
+}
+
+fn succeeded(answer: &RunAnswer) -> bool {
+    !ending::was_interrupted(&answer.run) && answer.run.end.as_ref().is_some_and(End::is_success)
+}
+
+/// Whether anything at all changed, inside the project or outside it.
+fn changed(changes: Option<&ChangeView>) -> bool {
+    changes.is_none_or(|changes| {
+        !changes.is_empty() || !changes.outside.is_empty() || !changes.masked.is_empty()
+    })
+}
+
+fn status(answer: &RunAnswer, application: Option<&ApplyAnswer>) -> u8 {
+    if ending::was_interrupted(&answer.run) {
+        return Kind::Interrupted.exit_code();
+    }
+    match &answer.run.end {
+        Some(End::Exited { code: 0 }) => application.map_or(DONE, super::apply::status),
+        Some(End::NotFound | End::NotExecutable { .. } | End::Stopped { .. } | End::Lost) => {
+            ending::exit(&answer.run)
+        }
+        Some(End::Exited { .. } | End::Signaled { .. }) => Kind::Refused.exit_code(),
+        None => super::OWN_FAILURE,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::examples;
+
+    fn ended(end: End) -> RunAnswer {
+        let mut answer = examples::run_answer();
+        answer.run.end = Some(end);
+        answer
+    }
+
+    #[test]
+    fn the_exit_status_says_whether_the_outcome_is_as_asked() {
+        for (end, expected) in [
+            (End::Exited { code: 0 }, 0),
+            (End::Exited { code: 42 }, 1),
+            (End::Signaled { signal: 11 }, 1),
+            (End::Signaled { signal: 2 }, 130),
+            (End::NotFound, 127),
+            (End::NotExecutable { errno: 13 }, 126),
+            (End::Lost, 125),
+        ] {
+            assert_eq!(status(&ended(end.clone()), None), expected, "{end:?}");
+        }
+    }
+
+    #[test]
+    fn a_conflict_left_open_is_not_success() {
+        let mut application = examples::apply();
+        application.files[0].merge = agar_engine::apply::Merge::Conflict;
+        let answer = ended(End::Exited { code: 0 });
+        assert_eq!(status(&answer, Some(&application)), 4);
+    }
+
+    #[test]
+    fn a_run_that_changed_nothing_leaves_nothing_to_keep() {
+        assert!(!changed(Some(&ChangeView::default())));
+        assert!(changed(None), "what is not known may be a change");
+    }
+}

@@ -1,0 +1,46 @@
+//! `agar upkeep`: what agar does when nobody waits.
+
+use crate::DONE;
+use crate::context::Context;
+use crate::report::Failure;
+use agar_engine::Background;
+use agar_engine::upkeep::{UpkeepRequest, upkeep};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Freeze the project for next time and empty a portion of the trash
+///
+/// Started by agar itself after a `try` or `run` that would have been better served.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub struct UpkeepArgs {}
+
+/// Does it, apart from the terminal that it was started from.
+pub fn run(_args: &UpkeepArgs, context: &Context) -> Result<u8, Failure> {
+    // Already leading a session is as good.
+    let _ = rustix::process::setsid();
+    upkeep(&context.engine()?, &UpkeepRequest::default())?;
+    Ok(DONE)
+}
+
+/// Starts this program again, for upkeep.
+#[derive(Debug, Clone, Copy)]
+pub struct Later;
+
+impl Background for Later {
+    fn start(&self, directory: &Path) {
+        let Ok(program) = std::env::current_exe() else {
+            return;
+        };
+        let started = Command::new(program)
+            .arg("-C")
+            .arg(directory)
+            .arg("upkeep")
+            .current_dir("/")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        // It ends by itself, usually after this process; without it the next start is slower.
+        drop(started);
+    }
+}

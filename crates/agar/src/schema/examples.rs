@@ -1,0 +1,583 @@
+//! Example answers: the source of the published schemas, and sample data for tests of rendering.
+//!
+//! Each command has as many examples as it takes to show every field present and every field that
+//! may be absent, absent.
+
+use crate::commands::try_change::{Decision, TryAnswer};
+use crate::report::Failure;
+use agar_core::fault::{Kind, Remedy};
+use agar_core::id::{ProjectId, PromotionId, SandboxId};
+use agar_core::limits::{Breach, Limits, Resource};
+use agar_core::run::{End, Usage};
+use agar_core::seam::Timestamp;
+use agar_core::size::Bytes;
+use agar_core::state::State;
+use agar_core::walls::{BaseKind, Network, Tier};
+use agar_engine::answer::{CommitView, DeniedView};
+use agar_engine::apply::{AppliedFile, ApplyAnswer, HunkView, Merge};
+use agar_engine::approve::ApproveAnswer;
+use agar_engine::config::{ConfigAnswer, SettingView};
+use agar_engine::copy_files::CopyAnswer;
+use agar_engine::create::CreateAnswer;
+use agar_engine::diff::DiffAnswer;
+use agar_engine::doctor::{DoctorAnswer, Finding, Health};
+use agar_engine::exec::ExecAnswer;
+use agar_engine::init::InitAnswer;
+use agar_engine::inspect::{EventView, InspectAnswer, StackView};
+use agar_engine::jail_plan::JailPlanAnswer;
+use agar_engine::list::{ListAnswer, Listed};
+use agar_engine::logs::LogsAnswer;
+use agar_engine::processes::{ProcessView, ProcessesAnswer};
+use agar_engine::prune::PruneAnswer;
+use agar_engine::remove::{RemoveAnswer, RemovedView};
+use agar_engine::run::RunAnswer;
+use agar_engine::undo::UndoAnswer;
+use agar_engine::{BaseView, BulkView, ChangeKind, ChangeView, ChangedFile, RunView, SandboxView};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+const BORN: Timestamp = Timestamp::from_millis(1_790_000_000_000);
+
+/// Every name that has a schema, with its examples.
+pub fn all() -> Vec<(&'static str, Vec<Value>)> {
+    vec![
+        ("try", values(tries())),
+        ("run", values(run_answers())),
+        (
+            "create",
+            values(sandboxes().map(|sandbox| CreateAnswer { sandbox })),
+        ),
+        (
+            "exec",
+            values(run_answers().map(|a| ExecAnswer {
+                sandbox: a.sandbox,
+                started: true,
+                run: a.run,
+            })),
+        ),
+        ("ls", values(lists())),
+        ("ps", values([processes()])),
+        (
+            "logs",
+            values(run_answers().map(|a| LogsAnswer {
+                sandbox: a.sandbox,
+                run: a.run,
+                output: b"ok\n".to_vec(),
+                until: 3,
+            })),
+        ),
+        ("inspect", values([inspect()])),
+        (
+            "cp",
+            values(sandboxes().map(|sandbox| CopyAnswer {
+                sandbox,
+                files: 1,
+                bytes: 100,
+            })),
+        ),
+        ("diff", values(diffs())),
+        ("apply", values(applications())),
+        ("undo", values([undo()])),
+        ("rm", values([remove()])),
+        ("prune", values([prune()])),
+        ("doctor", values(doctors())),
+        (
+            "jail",
+            values([JailPlanAnswer {
+                text: "overlay /home/ana".to_owned(),
+                plan: json!({}),
+            }])
+            .into_iter()
+            .map(open_plan)
+            .collect(),
+        ),
+        ("config", values([config()])),
+        ("approve", values([approve()])),
+        ("init", values([init()])),
+        ("error", values(failures())),
+    ]
+}
+
+fn values<T: Serialize>(answers: impl IntoIterator<Item = T>) -> Vec<Value> {
+    answers
+        .into_iter()
+        .filter_map(|answer| serde_json::to_value(answer).ok())
+        .collect()
+}
+
+/// The plan's own shape belongs to the jail and is not promised here.
+fn open_plan(mut value: Value) -> Value {
+    value["plan"] = json!([]);
+    value
+}
+
+fn id(seed: u8) -> SandboxId {
+    SandboxId::new(BORN, [seed; 10])
+}
+
+/// A finished sandbox.
+pub fn sandbox() -> SandboxView {
+    SandboxView {
+        id: id(1),
+        alias: "calm-fern".to_owned(),
+        state: State::Finished,
+        project: ProjectId::new(BORN, [7; 10]),
+        project_path: "/home/ana/src/shop".to_owned(),
+        base: BaseView {
+            kind: BaseKind::Frozen,
+            generation: Some(3),
+            live_below: vec!["target".to_owned()],
+        },
+        tier: Tier::Full,
+        network: Network::None,
+        limits: Limits::agent(),
+        agent: None,
+        note: None,
+        created_at: BORN,
+        touched_at: BORN,
+        runs: 1,
+        warnings: Vec::new(),
+    }
+}
+
+/// A sandbox that differs in every way.
+fn other() -> SandboxView {
+    SandboxView {
+        id: id(2),
+        alias: "brave-otter".to_owned(),
+        state: State::Running,
+        base: BaseView {
+            kind: BaseKind::Live,
+            generation: None,
+            live_below: Vec::new(),
+        },
+        network: Network::Allow {
+            names: vec!["crates.io".to_owned()],
+        },
+        limits: Limits::default(),
+        agent: Some("claude".to_owned()),
+        note: Some("migrate".to_owned()),
+        runs: 0,
+        warnings: vec!["the base is live".to_owned()],
+        ..sandbox()
+    }
+}
+
+fn sandboxes() -> impl Iterator<Item = SandboxView> {
+    [sandbox(), other()].into_iter()
+}
+
+/// A run that went well.
+pub fn run() -> RunView {
+    RunView {
+        number: 1,
+        command: "cargo update".to_owned(),
+        argv: vec!["cargo".to_owned(), "update".to_owned()],
+        cwd: "/home/ana/src/shop".to_owned(),
+        started_at: BORN,
+        end: Some(End::Exited { code: 0 }),
+        interrupted: false,
+        usage: Usage {
+            wall_ms: 14_250,
+            user_ms: 9_000,
+            system_ms: 1_000,
+            memory_peak_bytes: 212 << 20,
+        },
+        output_bytes: 4096,
+        output_truncated: false,
+        executions: Some(4),
+        denied: vec![DeniedView {
+            call: "mount".to_owned(),
+            count: 2,
+        }],
+        left_running: 0,
+        notes: vec!["memory is watched, not enforced".to_owned()],
+    }
+}
+
+fn runs() -> impl Iterator<Item = RunView> {
+    let breach = |culprit: Option<&str>| Breach {
+        resource: Resource::Memory,
+        limit: 512 << 20,
+        seen: 513 << 20,
+        culprit: culprit.map(ToOwned::to_owned),
+    };
+    let ends = [
+        Some(End::Exited { code: 0 }),
+        Some(End::Signaled { signal: 9 }),
+        Some(End::Stopped {
+            breach: breach(None),
+        }),
+        Some(End::Stopped {
+            breach: breach(Some("cc1plus (pid 231)")),
+        }),
+        Some(End::NotFound),
+        None,
+    ];
+    ends.into_iter().map(|end| RunView {
+        executions: end.is_some().then_some(4),
+        end,
+        ..run()
+    })
+}
+
+/// A run with its changes.
+pub fn run_answer() -> RunAnswer {
+    RunAnswer {
+        sandbox: sandbox(),
+        run: run(),
+        kept: true,
+        changes: Some(changes()),
+    }
+}
+
+fn run_answers() -> impl Iterator<Item = RunAnswer> {
+    let changes = [Some(changes()), Some(ChangeView::default()), None];
+    runs()
+        .zip(changes.into_iter().cycle())
+        .zip(sandboxes().collect::<Vec<_>>().into_iter().cycle())
+        .map(|((run, changes), sandbox)| RunAnswer {
+            sandbox,
+            run,
+            kept: true,
+            changes,
+        })
+}
+
+fn tries() -> impl Iterator<Item = TryAnswer> {
+    run_answers()
+        .zip(applications().map(Some).chain(std::iter::repeat(None)))
+        .map(|(run, application)| TryAnswer {
+            run,
+            decision: Decision::Kept,
+            application,
+        })
+}
+
+fn changes() -> ChangeView {
+    let kinds = [
+        ChangeKind::Modified,
+        ChangeKind::Renamed {
+            from: "old.rs".to_owned(),
+        },
+        ChangeKind::Mode {
+            from: "644".to_owned(),
+            to: "755".to_owned(),
+        },
+    ];
+    let files: Vec<ChangedFile> = kinds
+        .into_iter()
+        .enumerate()
+        .map(|(at, kind)| ChangedFile {
+            path: format!("src/{at}.rs"),
+            kind,
+            what: "file".to_owned(),
+            added: (at == 0).then_some(41),
+            removed: (at == 0).then_some(38),
+            binary: false,
+            bytes: 100,
+        })
+        .collect();
+    ChangeView {
+        outside: files.clone(),
+        files,
+        masked: vec!["/home/ana/.npmrc".to_owned()],
+        bulk: vec![BulkView {
+            path: "target".to_owned(),
+            added: 120,
+            modified: 0,
+            deleted: 1,
+            bytes: 31 << 20,
+        }],
+        unread: vec!["locked".to_owned()],
+        commits: vec![CommitView {
+            id: "0123456789abcdef0123456789abcdef01234567".to_owned(),
+            subject: "update".to_owned(),
+            reference: "refs/heads/main".to_owned(),
+        }],
+        lines_added: 41,
+        lines_removed: 38,
+    }
+}
+
+/// Two sandboxes.
+pub fn list() -> ListAnswer {
+    ListAnswer {
+        sandboxes: vec![
+            Listed {
+                sandbox: sandbox(),
+                changed_files: Some(1),
+                last_run: Some(run()),
+                cpu_percent: None,
+                memory_bytes: None,
+            },
+            Listed {
+                sandbox: other(),
+                changed_files: None,
+                last_run: None,
+                cpu_percent: Some(41),
+                memory_bytes: Some(212 << 20),
+            },
+        ],
+    }
+}
+
+fn lists() -> [ListAnswer; 2] {
+    let ends = runs().map(|run| Listed {
+        sandbox: sandbox(),
+        changed_files: None,
+        last_run: Some(run),
+        cpu_percent: None,
+        memory_bytes: None,
+    });
+    let ends = ListAnswer {
+        sandboxes: ends.collect(),
+    };
+    [list(), ends]
+}
+
+/// One process.
+pub fn processes() -> ProcessesAnswer {
+    ProcessesAnswer {
+        processes: vec![ProcessView {
+            sandbox: "calm-fern".to_owned(),
+            pid: 7,
+            host_pid: 4711,
+            parent: 1,
+            command: "node server.js".to_owned(),
+            cpu_ms: 120,
+            memory_bytes: 31 << 20,
+            age_ms: 9_000,
+        }],
+    }
+}
+
+/// Everything about a sandbox.
+pub fn inspect() -> InspectAnswer {
+    InspectAnswer {
+        sandbox: sandbox(),
+        stacks: vec![StackView {
+            role: "project".to_owned(),
+            target: "/home/ana/src/shop".to_owned(),
+            upper: "/home/ana/.local/state/agar/sandboxes/x/stacks/0/upper".to_owned(),
+            lowers: vec!["/home/ana/.local/state/agar/projects/y/generations/3".to_owned()],
+        }],
+        masks: vec!["/home/ana/.ssh".to_owned()],
+        environment: vec!["PATH".to_owned()],
+        directory: "/home/ana/.local/state/agar/sandboxes/x".to_owned(),
+        disk_bytes: 28 << 10,
+        runs: runs().collect(),
+        events: vec![EventView {
+            number: 12,
+            at: BORN,
+            kind: "run.started".to_owned(),
+            data: json!({}),
+        }],
+    }
+}
+
+fn diffs() -> impl Iterator<Item = DiffAnswer> {
+    [Some("--- a/x\n+++ b/x\n".to_owned()), None]
+        .into_iter()
+        .zip(sandboxes())
+        .map(|(patch, sandbox)| DiffAnswer {
+            sandbox,
+            changes: changes(),
+            patch,
+            drifted: vec!["src/1.rs".to_owned()],
+        })
+}
+
+/// An application with a commit.
+pub fn apply() -> ApplyAnswer {
+    ApplyAnswer {
+        sandbox: sandbox(),
+        applied: true,
+        promotion: Some(PromotionId::new(BORN, [3; 10])),
+        files: vec![
+            AppliedFile {
+                path: "Cargo.lock".to_owned(),
+                merge: Merge::Clean,
+                reason: None,
+                hunks: vec![HunkView {
+                    number: 1,
+                    text: "@@ -1 +1 @@\n-a\n+b\n".to_owned(),
+                }],
+            },
+            AppliedFile {
+                path: "src/lib.rs".to_owned(),
+                merge: Merge::Merged,
+                reason: Some("your edit (line 12) kept".to_owned()),
+                hunks: Vec::new(),
+            },
+        ],
+        commit: Some("0123456789abcdef0123456789abcdef01234567".to_owned()),
+        references: vec!["refs/agar/calm-fern/main".to_owned()],
+        notes: vec!["git hooks were not run".to_owned()],
+    }
+}
+
+fn applications() -> impl Iterator<Item = ApplyAnswer> {
+    let conflict = ApplyAnswer {
+        sandbox: other(),
+        applied: false,
+        promotion: None,
+        commit: None,
+        ..apply()
+    };
+    [apply(), conflict].into_iter()
+}
+
+/// An application taken back.
+pub fn undo() -> UndoAnswer {
+    UndoAnswer {
+        promotion: PromotionId::new(BORN, [3; 10]),
+        sandbox: "calm-fern".to_owned(),
+        undone: true,
+        files: apply().files,
+        notes: vec!["the commit is still there".to_owned()],
+    }
+}
+
+/// Two sandboxes given up.
+pub fn remove() -> RemoveAnswer {
+    let removed = |seed, alias: &str, in_trash: bool| RemovedView {
+        id: id(seed),
+        alias: alias.to_owned(),
+        in_trash,
+        disk_bytes: in_trash.then_some(28 << 10),
+        why: "idle".to_owned(),
+    };
+    RemoveAnswer {
+        removed: vec![
+            removed(1, "calm-fern", true),
+            removed(2, "brave-otter", false),
+        ],
+    }
+}
+
+/// A clean-up.
+pub fn prune() -> PruneAnswer {
+    PruneAnswer {
+        removed: remove().removed,
+        generations: 2,
+        emptied: 1,
+        freed_bytes: Bytes::mib(31).0,
+        trash_bytes: 28 << 10,
+        dry_run: false,
+    }
+}
+
+/// A healthy machine.
+pub fn doctor() -> DoctorAnswer {
+    let finding = |name: &str, detail: &str, health, fix: Option<&str>| Finding {
+        name: name.to_owned(),
+        detail: detail.to_owned(),
+        health,
+        fix: fix.map(ToOwned::to_owned),
+    };
+    DoctorAnswer {
+        findings: vec![
+            finding(
+                "namespaces",
+                "user mount pid net ipc uts cgroup",
+                Health::Ok,
+                None,
+            ),
+            finding(
+                "reflink",
+                "not on ext4; first freeze copies",
+                Health::Note,
+                None,
+            ),
+            finding(
+                "tmux",
+                "not installed",
+                Health::Weaker,
+                Some("sudo apt-get install tmux"),
+            ),
+        ],
+        tier: Some(Tier::Full),
+        ready_us: Some(2_130),
+        tries: 5,
+    }
+}
+
+fn doctors() -> [DoctorAnswer; 2] {
+    let hopeless = DoctorAnswer {
+        tier: None,
+        ready_us: None,
+        tries: 0,
+        ..doctor()
+    };
+    [doctor(), hopeless]
+}
+
+/// Two settings.
+pub fn config() -> ConfigAnswer {
+    let setting = |key: &str, value: &str, origin: &str| SettingView {
+        key: key.to_owned(),
+        value: json!(value),
+        origin: origin.to_owned(),
+    };
+    ConfigAnswer {
+        settings: vec![
+            setting("limits.memory", "512M", "/home/ana/src/shop/agar.toml"),
+            setting("network.mode", "none", "default"),
+        ],
+        files: vec!["/home/ana/src/shop/agar.toml".to_owned()],
+        unapproved: vec!["network.mode".to_owned()],
+    }
+}
+
+fn approve() -> ApproveAnswer {
+    ApproveAnswer {
+        path: "/home/ana/src/shop/agar.toml".to_owned(),
+        hash: "4f1c".to_owned(),
+        loosens: vec!["network = host".to_owned()],
+        approved: false,
+    }
+}
+
+/// A settings file.
+pub fn init() -> InitAnswer {
+    InitAnswer {
+        path: "/home/ana/src/shop/agar.toml".to_owned(),
+        kinds: vec!["cargo".to_owned()],
+        checks: vec!["cargo test".to_owned()],
+        text: "# agar\n".to_owned(),
+        written: true,
+    }
+}
+
+fn failures() -> Vec<crate::report::WireFailure> {
+    let plain = Failure::new(Kind::Invalid, "the request is wrong");
+    let remedies = [
+        Remedy::UseTier {
+            tier: Tier::Landlock,
+        },
+        Remedy::RaiseLimit {
+            limit: Resource::Memory,
+        },
+        Remedy::ShowDiff {
+            sandbox: "calm-fern".to_owned(),
+        },
+        Remedy::Suggest {
+            value: "calm-fern".to_owned(),
+        },
+        Remedy::Command {
+            line: "agar ls".to_owned(),
+        },
+    ];
+    let cause = std::io::Error::other("EPERM");
+    let caused = Failure::because(Kind::Internal, "could not", &cause);
+    std::iter::once(plain)
+        .chain(std::iter::once(caused))
+        .chain(
+            remedies
+                .into_iter()
+                .map(|remedy| Failure::new(Kind::Limit, "it did not fit").with_remedy(remedy)),
+        )
+        .map(|failure| failure.wire())
+        .collect()
+}

@@ -1,0 +1,164 @@
+//! The caller's streams, lent to a command inside a sandbox.
+//!
+//! On a terminal the command gets a terminal of its own and every key goes to it; three Ctrl-C in
+//! a row end the run whatever the command makes of them. Without one its streams are pipes: two
+//! interrupts are passed on and the third ends the run. Either way the sandbox is kept.
+
+mod keys;
+
+use crate::report::Failure;
+use crate::ui::signals::{Held, Signals};
+use crate::ui::terminal::{self, Raw};
+use crate::ui::{Form, Ui};
+use agar_core::fault::Kind;
+use agar_engine::{Control, Controls, Sink, Source, Streams, WindowSize};
+use keys::Keys;
+use rustix::stdio;
+use signal_hook::consts::SIGINT;
+use std::cell::OnceCell;
+use std::collections::VecDeque;
+use std::os::fd::{AsFd as _, BorrowedFd};
+
+/// Interrupts that are passed on before one ends the run.
+const PATIENCE: u32 = 2;
+
+/// The streams of this process, ready to be lent.
+#[derive(Debug)]
+pub struct Lender<'a> {
+    signals: &'a Signals,
+    held: Held<'a>,
+    window: Option<WindowSize>,
+    keys: Option<Keys>,
+    raw: OnceCell<Raw>,
+    json: bool,
+}
+
+impl<'a> Lender<'a> {
+    /// Prepares to lend the streams of this process.
+    pub fn new(ui: &Ui, signals: &'a Signals) -> Result<Self, Failure> {
+        let window = if ui.terminals.stdin && ui.terminals.stdout && ui.form == Form::Words {
+            terminal::window()
+        } else {
+            None
+        };
+        let keys = match window {
+            Some(_) => Some(Keys::watch(signals).map_err(|error| {
+                Failure::because(Kind::Internal, "cannot read the terminal", &error)
+            })?),
+            None => None,
+        };
+        Ok(Self {
+            held: signals.hold(),
+            signals,
+            window: window.map(|(rows, columns)| WindowSize { rows, columns }),
+            keys,
+            raw: OnceCell::new(),
+            json: ui.form == Form::Json,
+        })
+    }
+
+    /// Hands the terminal over; from here on keys are the command's.
+    ///
+    /// Called when the command is about to start, so that agar's heading is still written in the
+    /// terminal's ordinary mode.
+    pub fn hand_over(&self) {
+        if let Some(keys) = &self.keys {
+            // A terminal that refuses raw mode is used as it is.
+            if let Ok(raw) = Raw::enter() {
+                drop(self.raw.set(raw));
+            }
+            keys.start();
+        }
+    }
+
+    /// What the engine is given. `console` carries signals and sizes during the run.
+    pub fn streams<'b>(&'b self, console: &'b mut Console<'b>) -> Streams<'b> {
+        Streams {
+            stdin: Source::Descriptor(match &self.keys {
+                Some(keys) => keys.as_fd(),
+                None => stdio::stdin(),
+            }),
+            stdout: Sink::Descriptor(if self.json {
+                stdio::stderr()
+            } else {
+                stdio::stdout()
+            }),
+            stderr: Sink::Descriptor(stdio::stderr()),
+            terminal: self.window,
+            controls: console,
+        }
+    }
+
+    /// Signals and sizes, for the time of one run.
+    pub fn console(&self) -> Console<'_> {
+        Console {
+            signals: self.signals,
+            own_terminal: self.window.is_some(),
+            interrupts: 0,
+            waiting: VecDeque::new(),
+        }
+    }
+
+    /// Takes the streams back. Whether Ctrl-C was pressed after the command had ended.
+    pub fn take_back(self) -> bool {
+        let Self {
+            signals,
+            held,
+            keys,
+            raw,
+            ..
+        } = self;
+        drop(raw);
+        drop(keys);
+        let arrived = signals.take();
+        drop(held);
+        arrived.interrupt || arrived.terminate
+    }
+}
+
+/// Signals and window sizes, passed on to the run.
+#[derive(Debug)]
+pub struct Console<'a> {
+    signals: &'a Signals,
+    own_terminal: bool,
+    interrupts: u32,
+    waiting: VecDeque<Control>,
+}
+
+impl Console<'_> {
+    fn interrupt(&mut self) -> Control {
+        self.interrupts += 1;
+        // With a terminal of its own the command gets its Ctrl-C as a key. What arrives here as a
+        // signal is somebody who wants agar itself to end.
+        if self.own_terminal || self.interrupts > PATIENCE {
+            Control::Stop
+        } else {
+            Control::Signal(SIGINT)
+        }
+    }
+}
+
+impl Controls for Console<'_> {
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.signals.as_fd())
+    }
+
+    fn next(&mut self) -> Option<Control> {
+        let arrived = self.signals.take();
+        if arrived.resize
+            && self.own_terminal
+            && let Some((rows, columns)) = terminal::window()
+        {
+            self.waiting
+                .push_back(Control::Resize(WindowSize { rows, columns }));
+        }
+        if arrived.interrupt {
+            let control = self.interrupt();
+            self.waiting.push_back(control);
+        }
+        if arrived.terminate {
+            self.waiting.push_back(Control::Stop);
+        }
+        self.waiting.pop_front()
+    }
+}

@@ -1,0 +1,65 @@
+//! The caller's terminal, lent to a command and always given back.
+//!
+//! While a command has the terminal, every key belongs to it: Ctrl-C too. Whatever way agar ends,
+//! by an error, a panic or a signal it can see, the terminal is as it was before.
+
+use rustix::stdio;
+use rustix::termios::{self, OptionalActions, QueueSelector, Termios};
+use std::io;
+use std::sync::{Mutex, Once, PoisonError};
+
+/// How the terminal was before it was lent.
+static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
+
+/// The terminal in raw mode, until this value is dropped.
+#[derive(Debug)]
+pub struct Raw {
+    _private: (),
+}
+
+impl Raw {
+    /// Lends the terminal on stdin.
+    pub fn enter() -> io::Result<Self> {
+        static HOOK: Once = Once::new();
+        // The release build aborts on a panic: no destructor runs, but the hook does.
+        HOOK.call_once(|| {
+            let report = std::panic::take_hook();
+            std::panic::set_hook(Box::new(move |panic| {
+                restore();
+                report(panic);
+            }));
+        });
+        let before = termios::tcgetattr(stdio::stdin())?;
+        let mut raw = before.clone();
+        raw.make_raw();
+        *BEFORE.lock().unwrap_or_else(PoisonError::into_inner) = Some(before);
+        termios::tcsetattr(stdio::stdin(), OptionalActions::Now, &raw)?;
+        Ok(Self { _private: () })
+    }
+}
+
+impl Drop for Raw {
+    fn drop(&mut self) {
+        restore();
+    }
+}
+
+/// Gives the terminal back, if it is lent.
+fn restore() {
+    let before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(before) = before {
+        // Drained, so that the command's last words are not reshaped on their way out.
+        let _ = termios::tcsetattr(stdio::stdin(), OptionalActions::Drain, &before);
+    }
+}
+
+/// The rows and columns of the terminal on stdout.
+pub fn window() -> Option<(u16, u16)> {
+    let size = termios::tcgetwinsize(stdio::stdout()).ok()?;
+    (size.ws_row > 0 && size.ws_col > 0).then_some((size.ws_row, size.ws_col))
+}
+
+/// Forgets what was typed so far, so that keys meant for a command do not answer a question.
+pub fn forget_typed() {
+    let _ = termios::tcflush(stdio::stdin(), QueueSelector::IFlush);
+}
