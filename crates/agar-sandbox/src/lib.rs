@@ -6,6 +6,7 @@ pub mod copy;
 pub mod layer;
 pub mod merge;
 pub mod project;
+pub mod promote;
 pub mod spelling;
 pub mod stack;
 pub mod trash;

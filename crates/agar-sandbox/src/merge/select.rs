@@ -170,8 +170,8 @@ pub struct Selection {
     pub otherwise: Option<Choice>,
     /// The side that wins for some paths; the last rule that matches counts.
     pub rules: Vec<(Pattern, Choice)>,
-    /// Hunks to leave out, by path: positions in the path's list of hunks.
-    pub left_out: BTreeMap<PathBuf, Vec<usize>>,
+    /// Only these hunks of these paths, by their numbers from 1. Other paths are whole.
+    pub hunks: BTreeMap<PathBuf, Vec<usize>>,
 }
 
 impl Selection {
@@ -195,11 +195,9 @@ impl Selection {
         rule.map(|(_, choice)| *choice).or(self.otherwise)
     }
 
-    /// Whether a hunk of the path is wanted.
-    pub fn takes(&self, path: &Path, hunk: usize) -> bool {
-        self.left_out
-            .get(path)
-            .is_none_or(|out| !out.contains(&hunk))
+    /// The hunks of a path that were picked, if they were picked one by one.
+    pub fn picked(&self, path: &Path) -> Option<&[usize]> {
+        self.hunks.get(path).map(Vec::as_slice)
     }
 }
 

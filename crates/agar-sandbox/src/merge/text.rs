@@ -143,19 +143,24 @@ impl<'a> TextMerge<'a> {
         out
     }
 
-    /// The lines of a region: base, mine and theirs.
-    pub fn lines(&self, region: &Region) -> (&[&'a [u8]], &[&'a [u8]], &[&'a [u8]]) {
-        (
-            &self.base[region.base.clone()],
-            &self.mine[region.mine.clone()],
-            &self.theirs[region.theirs.clone()],
-        )
+    /// The person's lines.
+    pub fn mine(&self) -> &[&'a [u8]] {
+        &self.mine
+    }
+
+    /// The sandbox's lines.
+    pub fn theirs(&self) -> &[&'a [u8]] {
+        &self.theirs
     }
 
     /// Writes a region between markers. Lines that both sides begin or end with stay outside them,
     /// unless the base is shown too: it could not be cut at the same place.
     fn put_markers(&self, out: &mut Vec<u8>, region: &Region, style: Markers) {
-        let (base, mine, theirs) = self.lines(region);
+        let (base, mine, theirs) = (
+            &self.base[region.base.clone()],
+            &self.mine[region.mine.clone()],
+            &self.theirs[region.theirs.clone()],
+        );
         let (before, after) = match style {
             Markers::Sides => common_ends(mine, theirs),
             Markers::WithBase => (0, 0),

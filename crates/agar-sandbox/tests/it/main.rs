@@ -1,4 +1,13 @@
 //! One binary for all integration tests of the crate; each module keeps the rules of one part.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test whose world cannot be set up must stop there"
+)]
+
 mod change_git;
 mod change_overlay;
+mod crash;
 mod overlay;
+mod play;
+mod promote;
