@@ -16,6 +16,7 @@ pub mod landlock;
 pub mod limit;
 pub mod machine;
 mod mount;
+pub mod notify;
 pub mod plan;
 pub mod policy;
 mod program;

@@ -19,6 +19,7 @@ use calls::{Call, Rule};
 use libc::sock_filter;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use calls::{NoticedCall, noticed};
 pub use install::{InstallError, install, listener_is_supported};
 
 /// Which families of sockets exist inside.

@@ -54,6 +54,44 @@ impl Call {
     }
 }
 
+/// What the notification handler has to do with a call that it was told of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NoticedCall {
+    /// Record the program that is executed.
+    Execution,
+    /// Complete the rename.
+    Rename,
+    /// Record the file that is opened.
+    Open,
+    /// Refuse it, and count it under its name.
+    Denied(&'static str),
+}
+
+/// Why the filter told the handler of this call, on the instruction set of this program.
+pub(crate) fn noticed(number: i32) -> NoticedCall {
+    let known = TABLE
+        .iter()
+        .find(|call| call.number(Arch::NATIVE).map(i32::from) == Some(number));
+    match known.map(|call| (call.rule, call.name)) {
+        Some((Rule::Execution, _)) => NoticedCall::Execution,
+        Some((Rule::Rename, _)) => NoticedCall::Rename,
+        Some((Rule::Open, _)) => NoticedCall::Open,
+        Some((
+            Rule::Deny
+            | Rule::DenyUnlessNested
+            | Rule::Hide
+            | Rule::CloneFlags
+            | Rule::UnshareFlags
+            | Rule::Terminal
+            | Rule::Socket
+            | Rule::SocketPair
+            | Rule::Personality,
+            name,
+        )) => NoticedCall::Denied(name),
+        None => NoticedCall::Denied("unknown"),
+    }
+}
+
 const NONE: u16 = u16::MAX;
 
 const fn call(name: &'static str, x86_64: u16, aarch64: u16, rule: Rule) -> Call {

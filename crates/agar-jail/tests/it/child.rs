@@ -2,6 +2,7 @@
 
 use rustix::process::{Pid, WaitOptions, WaitStatus, waitpid};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Once;
 
 /// Runs the checks in a forked child, and fails when one of them does.
 ///
@@ -20,8 +21,25 @@ pub(crate) fn killed_by(action: impl FnOnce()) -> Option<i32> {
     wait(spawn(action)).terminating_signal()
 }
 
+/// Lets children speak for themselves: the harness keeps what is printed to itself.
+fn hear_children() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let parent = rustix::process::getpid();
+        let usual = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            if rustix::process::getpid() == parent {
+                return usual(panic);
+            }
+            let text = format!("in the child: {panic}\n");
+            let _ = rustix::io::write(rustix::stdio::stderr(), text.as_bytes());
+        }));
+    });
+}
+
 /// Starts a child that runs the checks and ends.
 pub(crate) fn spawn(checks: impl FnOnce()) -> Pid {
+    hear_children();
     // SAFETY: the child runs the closure and leaves without returning into the test harness; the
     // C library makes its allocator usable in a forked child.
     match unsafe { libc::fork() } {

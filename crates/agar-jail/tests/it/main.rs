@@ -14,4 +14,5 @@ mod capability;
 mod child;
 mod landlock;
 mod limit;
+mod notify;
 mod seccomp;
