@@ -218,3 +218,124 @@ impl Fact {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use agar_core::limits::Resource;
+    use agar_core::seam::Timestamp;
+    use serde_json::json;
+
+    fn samples() -> Vec<Fact> {
+        let promotion = PromotionId::new(Timestamp::from_millis(1), [1; 10]);
+        let breach = Breach {
+            resource: Resource::Time,
+            limit: 1,
+            seen: 2,
+            culprit: Some("cc1".to_owned()),
+        };
+        vec![
+            Fact::SandboxCreated {
+                alias: "calm-fern".to_owned(),
+                tier: Tier::Full,
+                network: Network::Host,
+                base: BaseKind::Live,
+                generation: Some(3),
+                parent: None,
+            },
+            Fact::SandboxState {
+                from: State::Creating,
+                to: State::Running,
+                event: Event::Start,
+            },
+            Fact::RunStarted {
+                run: 1,
+                argv: vec!["make".to_owned()],
+            },
+            Fact::RunEnded {
+                run: 1,
+                end: End::Stopped {
+                    breach: breach.clone(),
+                },
+                usage: Usage::default(),
+            },
+            Fact::LimitBreached { run: 1, breach },
+            Fact::CallDenied {
+                run: 1,
+                call: "mount".to_owned(),
+                count: 2,
+            },
+            Fact::NetworkHost {
+                abstract_sockets_open: true,
+            },
+            Fact::TierWeaker {
+                tier: Tier::Landlock,
+            },
+            Fact::SandboxNested {},
+            Fact::PromotionStarted { promotion },
+            Fact::PromotionApplied {
+                promotion,
+                summary: json!({ "files": 1 }),
+            },
+            Fact::PromotionUndone {
+                promotion,
+                by: Some(promotion),
+            },
+            Fact::PromotionRefused {
+                promotion: None,
+                reason: "conflict".to_owned(),
+            },
+            Fact::PromotionRecovered {
+                promotion,
+                state: PromotionState::Reversed,
+            },
+            Fact::SettingsApproved {
+                hash: "h".to_owned(),
+                what: "settings".to_owned(),
+            },
+            Fact::GenerationMade {
+                number: 0,
+                kind: GenerationKind::Full,
+                files: 1,
+                bytes: 2,
+            },
+            Fact::Collected {
+                what: "sandbox".to_owned(),
+                name: "calm-fern".to_owned(),
+                reason: "asked".to_owned(),
+                bytes: None,
+            },
+        ]
+    }
+
+    #[test]
+    fn every_fact_is_read_as_it_was_written() {
+        let mut kinds = std::collections::BTreeSet::new();
+        for fact in samples() {
+            let (kind, payload) = fact.to_parts().unwrap();
+            assert_eq!(kind, fact.kind());
+            assert_eq!(Fact::from_parts(&kind, &payload).unwrap(), fact);
+            assert!(kinds.insert(kind), "{fact:?}");
+        }
+    }
+
+    #[test]
+    fn a_fact_of_a_newer_agar_is_read_all_the_same() {
+        let fact = Fact::from_parts("tournament.won", r#"{"by":"calm-fern"}"#).unwrap();
+        let Fact::Unknown { kind, payload } = &fact else {
+            panic!("{fact:?}");
+        };
+        assert_eq!(
+            (kind.as_str(), payload),
+            ("tournament.won", &json!({ "by": "calm-fern" }))
+        );
+        let again = fact.to_parts().unwrap();
+        assert_eq!(
+            again,
+            (
+                "tournament.won".to_owned(),
+                r#"{"by":"calm-fern"}"#.to_owned()
+            )
+        );
+    }
+}

@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Pages in the write-ahead log before they are folded into the main file. A short log keeps the
 /// next open fast, which has to read all of it.
-const LOG_PAGES: u32 = 128;
+const LOG_PAGES: u32 = 256;
 
 /// The store could not be opened.
 #[derive(Debug, thiserror::Error)]

@@ -20,6 +20,10 @@ pub(crate) struct World {
 pub(crate) struct Numbers(AtomicU64);
 
 impl Numbers {
+    pub(crate) fn starting_at(number: u64) -> Self {
+        Self(AtomicU64::new(number))
+    }
+
     fn next(&self) -> u64 {
         self.0.fetch_add(1, Ordering::Relaxed)
     }
@@ -106,7 +110,7 @@ pub(crate) fn place(path: &str) -> Place {
         device: 1,
         inode: path
             .bytes()
-            .fold(7, |sum: u64, byte| sum * 31 + u64::from(byte)),
+            .fold(7, |sum: u64, byte| sum.wrapping_mul(31) ^ u64::from(byte)),
         born_ns: Some(5),
         repository: None,
     }
