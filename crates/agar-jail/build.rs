@@ -2,6 +2,10 @@
 //!
 //! Cargo has no stable way to depend on a binary, so this runs cargo once more, for the same
 //! package, with its own profile and target directory, statically linked.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "cargo talks to build scripts through the environment"
+)]
 
 use std::env;
 use std::error::Error;

@@ -5,7 +5,7 @@ use crate::plan::Plan;
 use crate::protocol::{self, Reply, Request};
 use crate::report::RunReport;
 use crate::wire::Raw;
-use crate::{program, syscall};
+use crate::{detach, program, syscall};
 use agar_core::fault::{Fault, Kind, Remedy};
 use agar_core::limits::Limits;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -132,9 +132,11 @@ pub struct TalkError {
 
 impl Fault for TalkError {
     fn kind(&self) -> Kind {
-        match self.source.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => Kind::NotFound,
-            _ => Kind::Internal,
+        let gone = [io::ErrorKind::NotFound, io::ErrorKind::ConnectionRefused];
+        if gone.contains(&self.source.kind()) {
+            Kind::NotFound
+        } else {
+            Kind::Internal
         }
     }
 }
@@ -156,7 +158,7 @@ pub fn start(program: &Path, config: &KeeperConfig) -> Result<Keeper, StartError
         None,
     )
     .map_err(|errno| failed("make a pair of sockets")(errno.into()))?;
-    let child = syscall::spawn_detached(&file, &[(&far, CLIENT_FD), (&memory, CONFIG_FD)])
+    let child = detach::spawn_detached(&file, &[(&far, CLIENT_FD), (&memory, CONFIG_FD)])
         .map_err(failed("start the keeper"))?;
     drop(far);
     let mut buffer = Vec::new();
@@ -319,9 +321,10 @@ fn during(doing: &'static str) -> impl FnOnce(io::Error) -> TalkError {
 }
 
 fn unexpected(doing: &'static str, reply: &Reply) -> TalkError {
-    let reason = match reply {
-        Reply::Refused { reason } => reason.clone(),
-        other => format!("it answered {other:?}"),
+    let reason = if let Reply::Refused { reason } = reply {
+        reason.clone()
+    } else {
+        format!("it answered {reply:?}")
     };
     TalkError {
         doing,

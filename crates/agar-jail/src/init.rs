@@ -6,6 +6,7 @@
 //! questions. Commands cannot reach any of them: the process is not dumpable, and a process id of 1
 //! is deaf to signals from its children.
 
+use crate::client::Lifetime;
 use crate::mount::{During, Failed};
 use crate::plan::Plan;
 use crate::protocol::{self, News};
@@ -54,9 +55,9 @@ impl Runs {
 }
 
 /// Becomes the init. Never returns.
-pub(crate) fn main(plan: &Plan, socket: &OwnedFd) -> ! {
+pub(crate) fn main(plan: &Plan, lifetime: Lifetime, socket: &OwnedFd) -> ! {
     match prepare(plan, socket.as_fd()) {
-        Ok(()) => reap_for_ever(plan, socket),
+        Ok(()) => reap_for_ever(plan, lifetime, socket),
         Err(failed) => {
             let news = News::Failed {
                 step: failed.step,
@@ -85,7 +86,7 @@ fn prepare(plan: &Plan, socket: BorrowedFd<'_>) -> Result<(), Failed> {
 }
 
 /// The first thread: starts the others, then reaps until the keeper goes away.
-fn reap_for_ever(plan: &Plan, socket: &OwnedFd) -> ! {
+fn reap_for_ever(plan: &Plan, lifetime: Lifetime, socket: &OwnedFd) -> ! {
     let runs = Runs::default();
     if let Err(failed) = walls::start(plan, socket, &runs) {
         let news = News::Failed {
@@ -99,15 +100,19 @@ fn reap_for_ever(plan: &Plan, socket: &OwnedFd) -> ! {
         if syscall::wait_for_child_signal().is_err() {
             syscall::exit(1)
         }
-        reap(socket, &runs);
+        reap(lifetime, socket, &runs);
     }
 }
 
 /// Buries everyone who died, and reports those who were commands.
-fn reap(socket: &OwnedFd, runs: &Runs) {
+fn reap(lifetime: Lifetime, socket: &OwnedFd, runs: &Runs) {
     while let Ok(Some((pid, status, usage))) = syscall::wait_any(WaitOptions::NOHANG) {
         let number = runs.lock().remove(&pid);
         if let Some(number) = number {
+            let usage = match lifetime {
+                Lifetime::OneRun => end_everyone(),
+                Lifetime::UntilStopped => usage,
+            };
             let news = News::Exited {
                 number,
                 status,
@@ -115,6 +120,17 @@ fn reap(socket: &OwnedFd, runs: &Runs) {
             };
             // Without a keeper the kernel ends this process.
             drop(protocol::send(socket, &news, &[]));
+        }
+    }
+}
+
+/// Ends whatever a run left behind and buries it: when its end is reported, nothing of it is alive.
+/// What all of it used is what this process's children used.
+fn end_everyone() -> Usage {
+    loop {
+        syscall::signal_everyone(libc::SIGKILL);
+        if syscall::wait_any(WaitOptions::empty()).is_err() {
+            return syscall::usage_of_children();
         }
     }
 }

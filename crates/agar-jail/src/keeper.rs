@@ -82,7 +82,7 @@ impl Jail {
         let forked = syscall::fork_into(namespaces(&config.plan.policy.network))
             .during(|| "make new namespaces".into())?;
         let (pid, handle) = match forked {
-            Fork::Child => init::main(&config.plan, &far),
+            Fork::Child => init::main(&config.plan, config.lifetime, &far),
             Fork::Parent { pid, handle } => (pid, handle),
         };
         drop(far);
@@ -115,15 +115,14 @@ impl Jail {
     }
 
     /// Ends everything inside and waits until it is gone.
-    fn end(&mut self) -> agar_core::run::Usage {
+    fn end(&mut self) {
         syscall::signal_one(self.pid, libc::SIGKILL);
-        let total = syscall::wait_for(self.pid, rustix::process::WaitOptions::empty());
+        // Nobody else waits for it, and it cannot refuse to die.
+        drop(syscall::wait_for(
+            self.pid,
+            rustix::process::WaitOptions::empty(),
+        ));
         self.guard.let_go();
-        total
-            .ok()
-            .flatten()
-            .map(|(_, _, usage)| usage)
-            .unwrap_or_default()
     }
 }
 
@@ -221,8 +220,8 @@ impl<'a> Keeper<'a> {
 
     fn serve(mut self) -> io::Result<()> {
         while self.turn()? == Next::GoOn {}
-        let total = self.jail.end();
-        self.runs.lose_all(self.config.lifetime, total);
+        self.jail.end();
+        self.runs.lose_all();
         self.report_ended()?;
         // The socket's name goes last: whoever still finds it is told by the broken connection.
         let _ = rustix::fs::unlink(self.config.socket.as_path());
@@ -252,7 +251,7 @@ impl<'a> Keeper<'a> {
             .guard
             .check(self.jail.pid.cast_unsigned(), &self.runs)
         {
-            self.stop_for(breach)?;
+            self.stop_for(&breach)?;
         }
         if self.report_ended()? && self.config.lifetime == Lifetime::OneRun {
             next = Next::End;
@@ -313,13 +312,7 @@ impl<'a> Keeper<'a> {
                 status,
                 usage,
             } => {
-                // Whatever the run left behind ends with it, before its end is reported.
-                if self.config.lifetime == Lifetime::OneRun {
-                    let total = self.jail.end();
-                    self.runs.exited(number, status, total);
-                } else {
-                    self.runs.exited(number, status, usage);
-                }
+                self.runs.exited(number, status, usage);
             }
             News::Executed { number, execution } => self.runs.executed(number, execution),
             News::Denied { number, call } => self.runs.denied(number, &call),
@@ -389,12 +382,12 @@ impl<'a> Keeper<'a> {
         protocol::send(&self.jail.socket, &Order::Run(request.clone()), &given)
     }
 
-    fn stop_for(&mut self, stop: limits::Stop) -> io::Result<()> {
+    fn stop_for(&mut self, stop: &limits::Stop) -> io::Result<()> {
         let order = match stop.run {
             Some(number) => Order::EndRun { number },
             None => Order::EndAll,
         };
-        self.runs.breached(stop.run, stop.breach);
+        self.runs.breached(stop.run, &stop.breach);
         protocol::send(&self.jail.socket, &order, &[])
     }
 

@@ -10,9 +10,11 @@
 
 pub mod capability;
 pub mod client;
+mod detach;
 mod init;
 pub mod keeper;
 pub mod landlock;
+mod launch;
 pub mod limit;
 pub mod machine;
 mod mount;

@@ -216,9 +216,9 @@ pub fn plan(policy: &Policy, machine: &Machine) -> Result<Plan, PlanError> {
     } else {
         &mut steps
     };
-    whole
-        .iter()
-        .for_each(|whole| draft.machine_itself(whole, early));
+    for whole in whole {
+        draft.machine_itself(whole, early);
+    }
     draft.trees(&own, root, early);
     draft.kernel(&mut steps);
     Ok(Plan {
@@ -228,7 +228,7 @@ pub fn plan(policy: &Policy, machine: &Machine) -> Result<Plan, PlanError> {
         before,
         root,
         layers: draft.layers(),
-        writable: draft.writable(&own, root),
+        writable: writable(&own, root),
         capabilities: draft.capabilities(),
     })
 }
@@ -446,15 +446,16 @@ impl Draft<'_> {
             })
             .cloned()
     }
+}
 
-    fn writable(&self, own: &[&Overlay], root: Root) -> Vec<Raw> {
-        if root == Root::Staged {
-            return vec!["/".into()];
-        }
-        let mut writable: Vec<Raw> = own.iter().map(|overlay| overlay.target.clone()).collect();
-        writable.extend(["/tmp", "/run", "/var/tmp", "/dev", "/proc"].map(Raw::from));
-        writable
+/// The trees that commands may write.
+fn writable(own: &[&Overlay], root: Root) -> Vec<Raw> {
+    if root == Root::Staged {
+        return vec!["/".into()];
     }
+    let own = own.iter().map(|overlay| overlay.target.clone());
+    // Threads are named by writing to `/proc`; its knobs are read-only.
+    own.chain(["/proc".into()]).collect()
 }
 
 /// Whether a path lies in a tree that is fresh inside.

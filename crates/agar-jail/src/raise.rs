@@ -290,9 +290,8 @@ fn whiteout(target: &Path, layer: &Path, path: &Path) -> Result<(), Failed> {
     }
     let node = layer.join(path);
     match rustix::fs::mknodat(CWD, &node, FileType::CharacterDevice, Mode::empty(), 0) {
-        Ok(()) | Err(Errno::EXIST) => Ok(()),
-        // A parent of it is masked already.
-        Err(Errno::NOTDIR) => Ok(()),
+        // Masked twice, or below something that is masked.
+        Ok(()) | Err(Errno::EXIST | Errno::NOTDIR) => Ok(()),
         Err(errno) => Err(errno).during(|| format!("mask {}", target.join(path).display())),
     }
 }

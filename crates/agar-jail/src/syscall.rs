@@ -34,7 +34,7 @@ struct CloneArgs {
 pub(crate) fn fork_into(namespaces: i32) -> io::Result<Fork> {
     let mut handle: libc::c_int = -1;
     let arguments = CloneArgs {
-        flags: u64::from(namespaces.cast_unsigned()) | libc::CLONE_PIDFD.cast_unsigned() as u64,
+        flags: u64::from(namespaces.cast_unsigned()) | u64::from(libc::CLONE_PIDFD.cast_unsigned()),
         pidfd: (&raw mut handle) as u64,
         exit_signal: libc::SIGCHLD.cast_unsigned().into(),
         ..CloneArgs::default()
@@ -72,7 +72,7 @@ pub(crate) fn interface_up(name: &CStr) -> io::Result<()> {
     for (slot, byte) in request.ifr_name.iter_mut().zip(name.to_bytes()) {
         *slot = byte.cast_signed();
     }
-    request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as i16;
+    request.ifr_ifru.ifru_flags = i16::try_from(libc::IFF_UP | libc::IFF_RUNNING).unwrap_or(0);
     // SAFETY: SIOCSIFFLAGS reads one `ifreq`, which outlives the call.
     let code = unsafe {
         libc::ioctl(
@@ -198,265 +198,6 @@ pub(crate) fn signal_everyone(signal: i32) {
     }
 }
 
-/// Everything a new command needs, laid out before the fork.
-#[derive(Debug)]
-pub(crate) struct Launch {
-    pub(crate) candidates: Vec<std::ffi::CString>,
-    pub(crate) argv: Vec<std::ffi::CString>,
-    pub(crate) env: Vec<std::ffi::CString>,
-    pub(crate) cwd: std::ffi::CString,
-    pub(crate) streams: [i32; 3],
-    pub(crate) terminal: bool,
-}
-
-fn pointers(words: &[std::ffi::CString]) -> Vec<*const libc::c_char> {
-    words
-        .iter()
-        .map(|word| word.as_ptr())
-        .chain(std::iter::once(std::ptr::null()))
-        .collect()
-}
-
-/// Starts a command. The id is that of the new process; the outcome says whether it became the
-/// command.
-pub(crate) fn launch(launch: &Launch) -> io::Result<(i32, io::Result<()>)> {
-    let (argv, env) = (pointers(&launch.argv), pointers(&launch.env));
-    let mut shell = shell_pointers(&argv);
-    let (trouble, report) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
-    let report_fd = std::os::fd::AsRawFd::as_raw_fd(&report);
-    // SAFETY: between here and execve the child calls only async-signal-safe functions on data laid
-    // out above.
-    let pid = unsafe { libc::fork() };
-    if pid == 0 {
-        // SAFETY: this is the child of a fork; the tables end in null and outlive the call.
-        unsafe { become_command(launch, &argv, &env, &mut shell, report_fd) }
-    }
-    if pid < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    drop(report);
-    let mut errno = [0_u8; 4];
-    let outcome = match rustix::io::retry_on_intr(|| rustix::io::read(&trouble, &mut errno)) {
-        Ok(4) => Err(io::Error::from_raw_os_error(i32::from_ne_bytes(errno))),
-        Ok(_) => Ok(()),
-        Err(errno) => Err(errno.into()),
-    };
-    Ok((pid, outcome))
-}
-
-/// Arguments for running a script without an interpreter line: the shell, the file, the rest. The
-/// file's place is filled in by the child.
-fn shell_pointers(argv: &[*const libc::c_char]) -> Vec<*const libc::c_char> {
-    let rest = argv.iter().skip(1).copied();
-    [c"/bin/sh".as_ptr(), std::ptr::null()]
-        .into_iter()
-        .chain(rest)
-        .collect()
-}
-
-/// Becomes the command, or reports why not and exits.
-///
-/// # Safety
-///
-/// Must be called in the child of a fork, with tables that end in null.
-unsafe fn become_command(
-    launch: &Launch,
-    argv: &[*const libc::c_char],
-    env: &[*const libc::c_char],
-    shell: &mut [*const libc::c_char],
-    report: i32,
-) -> ! {
-    let errno = match prepare_child(launch) {
-        Ok(()) => execute(launch, argv, env, shell),
-        Err(errno) => errno,
-    };
-    let bytes = errno.to_ne_bytes();
-    // SAFETY: four valid bytes are written; nothing can be done if the parent is gone.
-    unsafe { libc::write(report, bytes.as_ptr().cast(), bytes.len()) };
-    // SAFETY: leaves without running anything of the parent's.
-    unsafe { libc::_exit(127) }
-}
-
-fn last_errno() -> i32 {
-    io::Error::last_os_error()
-        .raw_os_error()
-        .unwrap_or(libc::EIO)
-}
-
-fn check(code: i32) -> Result<(), i32> {
-    if code < 0 { Err(last_errno()) } else { Ok(()) }
-}
-
-/// Session, streams, directory and signals of the new process. System calls only.
-fn prepare_child(launch: &Launch) -> Result<(), i32> {
-    // SAFETY: setsid takes nothing and touches only this process.
-    check(unsafe { libc::setsid() })?;
-    for (target, &source) in (0..).zip(&launch.streams) {
-        // SAFETY: dup2 on integers; a bad source is an error, not a fault.
-        check(unsafe { libc::dup2(source, target) })?;
-    }
-    if launch.terminal {
-        // SAFETY: TIOCSCTTY takes an integer; descriptor 0 is the terminal just put there.
-        check(unsafe { libc::ioctl(0, libc::TIOCSCTTY, 0) })?;
-    }
-    let flags = libc::CLOSE_RANGE_CLOEXEC;
-    // SAFETY: marks descriptors of this process only, none of which the command may have.
-    let code = unsafe { libc::syscall(libc::SYS_close_range, 3_u32, u32::MAX, flags) };
-    check(i32::try_from(code).unwrap_or(-1))?;
-    // SAFETY: the path ends in a zero byte.
-    check(unsafe { libc::chdir(launch.cwd.as_ptr()) })?;
-    default_signals();
-    Ok(())
-}
-
-/// A new program expects every signal to be deliverable and to do what it does by default.
-fn default_signals() {
-    for signal in 1..=64 {
-        // SAFETY: SIG_DFL is a valid disposition; signals that cannot be set fail harmlessly.
-        unsafe { libc::signal(signal, libc::SIG_DFL) };
-    }
-    // SAFETY: a signal set is plain data; sigemptyset then gives it its proper value.
-    let mut none: libc::sigset_t = unsafe { std::mem::zeroed() };
-    // SAFETY: the set is a valid object of this function.
-    unsafe { libc::sigemptyset(&raw mut none) };
-    // SAFETY: the set is valid and the old mask is not asked for.
-    unsafe { libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut()) };
-}
-
-/// Tries each file the name may mean. Returns only on failure, with the most telling reason.
-fn execute(
-    launch: &Launch,
-    argv: &[*const libc::c_char],
-    env: &[*const libc::c_char],
-    shell: &mut [*const libc::c_char],
-) -> i32 {
-    let mut telling = libc::ENOENT;
-    for file in &launch.candidates {
-        // SAFETY: the file name ends in a zero byte and both tables in a null pointer.
-        unsafe { libc::execve(file.as_ptr(), argv.as_ptr(), env.as_ptr()) };
-        let errno = last_errno();
-        match errno {
-            libc::ENOENT | libc::ENOTDIR => {}
-            libc::EACCES => telling = errno,
-            libc::ENOEXEC => return execute_by_shell(file, env, shell),
-            _ => return errno,
-        }
-    }
-    telling
-}
-
-fn execute_by_shell(
-    file: &CStr,
-    env: &[*const libc::c_char],
-    shell: &mut [*const libc::c_char],
-) -> i32 {
-    shell[1] = file.as_ptr();
-    // SAFETY: the table starts with the shell's name and ends in a null pointer.
-    unsafe { libc::execve(shell[0], shell.as_ptr(), env.as_ptr()) };
-    last_errno()
-}
-
-/// Starts a program in a session of its own, with nothing open but these descriptors, which it
-/// finds under the given numbers. Its three streams lead nowhere.
-///
-/// `posix_spawn` does not copy this process's memory, however much that is, and is safe whatever
-/// other threads do.
-pub(crate) fn spawn_detached(file: &std::path::Path, given: &[(&OwnedFd, i32)]) -> io::Result<i32> {
-    let name = std::ffi::CString::new(std::os::unix::ffi::OsStrExt::as_bytes(file.as_os_str()))?;
-    let spawn = SpawnPlan::new()?;
-    for stream in 0..3 {
-        spawn.open(stream, c"/dev/null", libc::O_RDWR)?;
-    }
-    // Out of the way first: a source may sit where another descriptor is wanted.
-    let moved = given
-        .iter()
-        .map(|(fd, number)| rustix::io::fcntl_dupfd_cloexec(fd, 100).map(|high| (high, *number)))
-        .collect::<Result<Vec<(OwnedFd, i32)>, rustix::io::Errno>>()?;
-    for (fd, number) in &moved {
-        spawn.duplicate(std::os::fd::AsRawFd::as_raw_fd(fd), *number)?;
-    }
-    spawn.start(&name)
-}
-
-/// What `posix_spawn` is to do, freed when it is no longer needed.
-struct SpawnPlan {
-    actions: std::cell::UnsafeCell<libc::posix_spawn_file_actions_t>,
-    attributes: std::cell::UnsafeCell<libc::posix_spawnattr_t>,
-}
-
-fn spawned(code: i32) -> io::Result<()> {
-    if code == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::from_raw_os_error(code))
-    }
-}
-
-impl SpawnPlan {
-    fn new() -> io::Result<Self> {
-        // SAFETY: both are plain data, given their proper values by the init calls below.
-        let plan = Self {
-            actions: unsafe { std::mem::zeroed() },
-            attributes: unsafe { std::mem::zeroed() },
-        };
-        // SAFETY: points to an object that is not yet initialised, as the call wants.
-        spawned(unsafe { libc::posix_spawn_file_actions_init(plan.actions.get()) })?;
-        // SAFETY: as above.
-        spawned(unsafe { libc::posix_spawnattr_init(plan.attributes.get()) })?;
-        let flags = libc::POSIX_SPAWN_SETSID as i16;
-        // SAFETY: the attributes were initialised just now.
-        spawned(unsafe { libc::posix_spawnattr_setflags(plan.attributes.get(), flags) })?;
-        Ok(plan)
-    }
-
-    fn open(&self, number: i32, path: &CStr, flags: i32) -> io::Result<()> {
-        // SAFETY: the actions are initialised and the path ends in a zero byte; it is copied.
-        spawned(unsafe {
-            libc::posix_spawn_file_actions_addopen(
-                self.actions.get(),
-                number,
-                path.as_ptr(),
-                flags,
-                0,
-            )
-        })
-    }
-
-    fn duplicate(&self, source: i32, number: i32) -> io::Result<()> {
-        // SAFETY: the actions are initialised; the rest are integers.
-        spawned(unsafe {
-            libc::posix_spawn_file_actions_adddup2(self.actions.get(), source, number)
-        })
-    }
-
-    fn start(&self, file: &CStr) -> io::Result<i32> {
-        let mut pid = 0;
-        let argv = [c"agar-keeper".as_ptr().cast_mut(), std::ptr::null_mut()];
-        let env = [std::ptr::null_mut()];
-        // SAFETY: actions and attributes are initialised; both tables end in null and outlive the call.
-        spawned(unsafe {
-            libc::posix_spawn(
-                &raw mut pid,
-                file.as_ptr(),
-                self.actions.get(),
-                self.attributes.get(),
-                argv.as_ptr(),
-                env.as_ptr(),
-            )
-        })?;
-        Ok(pid)
-    }
-}
-
-impl Drop for SpawnPlan {
-    fn drop(&mut self) {
-        // SAFETY: initialised in `new` and not used after.
-        unsafe { libc::posix_spawn_file_actions_destroy(self.actions.get()) };
-        // SAFETY: as above.
-        unsafe { libc::posix_spawnattr_destroy(self.attributes.get()) };
-    }
-}
-
 /// Ends this process, all its threads, at once.
 pub(crate) fn exit(code: i32) -> ! {
     // SAFETY: leaves without running anything else of this process.
@@ -472,4 +213,13 @@ pub(crate) fn unshare_mounts() -> io::Result<()> {
     } else {
         Err(io::Error::last_os_error())
     }
+}
+
+/// What all buried children of this process, and theirs, used.
+pub(crate) fn usage_of_children() -> agar_core::run::Usage {
+    // SAFETY: `rusage` is plain data for which all zeroes is a valid value.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: points to a valid object of this function.
+    unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut usage) };
+    crate::init::usage(&usage)
 }

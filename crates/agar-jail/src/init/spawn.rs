@@ -5,8 +5,9 @@
 
 use super::Runs;
 use crate::client::{RunRequest, WindowSize};
+use crate::launch::{self, Launch};
 use crate::protocol::{self, News, Order};
-use crate::syscall::{self, Launch};
+use crate::syscall;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -63,7 +64,7 @@ fn run(socket: &OwnedFd, runs: &Runs, request: &RunRequest, given: Vec<OwnedFd>)
         let launch = launch(request, &streams)?;
         // Held until the id is noted: see `Runs`.
         let mut table = runs.lock();
-        let (pid, outcome) = syscall::launch(&launch)?;
+        let (pid, outcome) = launch::launch(&launch)?;
         if outcome.is_ok() {
             table.insert(pid, number);
             let near: Vec<BorrowedFd<'_>> = near.iter().map(AsFd::as_fd).collect();

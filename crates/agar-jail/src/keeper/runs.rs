@@ -1,6 +1,6 @@
 //! The runs of a sandbox as its keeper knows them.
 
-use crate::client::{Lifetime, RunRequest};
+use crate::client::RunRequest;
 use crate::report::{Denied, End, Execution, FileAccess, RunReport, Usage};
 use agar_core::limits::Breach;
 use std::io;
@@ -110,18 +110,13 @@ impl Runs {
     }
 
     /// The jail is gone: nobody saw how the rest ended, except that a limit may have ended them.
-    pub(super) fn lose_all(&mut self, lifetime: Lifetime, total: Usage) {
-        let total = if lifetime == Lifetime::OneRun {
-            total
-        } else {
-            Usage::default()
-        };
+    pub(super) fn lose_all(&mut self) {
         for run in self.0.iter_mut().filter(|run| !run.ended) {
-            run.finish(End::Lost, total);
+            run.finish(End::Lost, Usage::default());
         }
     }
 
-    pub(super) fn breached(&mut self, number: Option<u32>, breach: Breach) {
+    pub(super) fn breached(&mut self, number: Option<u32>, breach: &Breach) {
         for run in &mut self.0 {
             if number.is_none_or(|number| number == run.report.number) && run.breach.is_none() {
                 run.breach = Some(breach.clone());

@@ -52,14 +52,13 @@ impl fmt::Display for Step {
                     write!(f, "\nmask      {}", Raw::from(path))
                 })
             }
-            Self::Tree { target } => write!(f, "ro        {target}"),
             Self::Directory { target } => write!(f, "mkdir     {target}"),
             Self::Fresh { target, mode, .. } => write!(f, "fresh     {target} {mode:o}"),
             Self::Proc => write!(f, "fresh     /proc"),
             Self::Devices { .. } => write!(f, "fresh     /dev"),
             Self::EmptySys => write!(f, "empty     /sys"),
             Self::ForbidNamespaces => write!(f, "forbid    user namespaces"),
-            Self::ReadOnly { target } => write!(f, "ro        {target}"),
+            Self::Tree { target } | Self::ReadOnly { target } => write!(f, "ro        {target}"),
             Self::Hide { target } => write!(f, "hide      {target}"),
             Self::CopyFile { target } => write!(f, "copy      {target}"),
         }

@@ -12,6 +12,7 @@
 
 mod capability;
 mod child;
+mod jail;
 mod landlock;
 mod limit;
 mod notify;

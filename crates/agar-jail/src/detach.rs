@@ -1,0 +1,109 @@
+//! Starting the keeper: a process that outlives whoever started it.
+
+use rustix::fd::OwnedFd;
+use std::ffi::CStr;
+use std::io;
+
+/// Starts a program in a session of its own, with nothing open but these descriptors, which it
+/// finds under the given numbers. Its three streams lead nowhere.
+///
+/// `posix_spawn` does not copy this process's memory, however much that is, and is safe whatever
+/// other threads do.
+pub(crate) fn spawn_detached(file: &std::path::Path, given: &[(&OwnedFd, i32)]) -> io::Result<i32> {
+    let name = std::ffi::CString::new(std::os::unix::ffi::OsStrExt::as_bytes(file.as_os_str()))?;
+    let spawn = SpawnPlan::new()?;
+    for stream in 0..3 {
+        spawn.open(stream, c"/dev/null", libc::O_RDWR)?;
+    }
+    // Out of the way first: a source may sit where another descriptor is wanted.
+    let moved = given
+        .iter()
+        .map(|(fd, number)| rustix::io::fcntl_dupfd_cloexec(fd, 100).map(|high| (high, *number)))
+        .collect::<Result<Vec<(OwnedFd, i32)>, rustix::io::Errno>>()?;
+    for (fd, number) in &moved {
+        spawn.duplicate(std::os::fd::AsRawFd::as_raw_fd(fd), *number)?;
+    }
+    spawn.start(&name)
+}
+
+/// What `posix_spawn` is to do, freed when it is no longer needed.
+struct SpawnPlan {
+    actions: std::cell::UnsafeCell<libc::posix_spawn_file_actions_t>,
+    attributes: std::cell::UnsafeCell<libc::posix_spawnattr_t>,
+}
+
+fn spawned(code: i32) -> io::Result<()> {
+    if code == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::from_raw_os_error(code))
+    }
+}
+
+impl SpawnPlan {
+    fn new() -> io::Result<Self> {
+        // SAFETY: plain data, given its proper value by the call below.
+        let actions = unsafe { std::mem::zeroed() };
+        // SAFETY: as above.
+        let attributes = unsafe { std::mem::zeroed() };
+        let plan = Self {
+            actions,
+            attributes,
+        };
+        // SAFETY: points to an object that is not yet initialised, as the call wants.
+        spawned(unsafe { libc::posix_spawn_file_actions_init(plan.actions.get()) })?;
+        // SAFETY: as above.
+        spawned(unsafe { libc::posix_spawnattr_init(plan.attributes.get()) })?;
+        let flags = libc::POSIX_SPAWN_SETSID;
+        // SAFETY: the attributes were initialised just now.
+        spawned(unsafe { libc::posix_spawnattr_setflags(plan.attributes.get(), flags) })?;
+        Ok(plan)
+    }
+
+    fn open(&self, number: i32, path: &CStr, flags: i32) -> io::Result<()> {
+        // SAFETY: the actions are initialised and the path ends in a zero byte; it is copied.
+        spawned(unsafe {
+            libc::posix_spawn_file_actions_addopen(
+                self.actions.get(),
+                number,
+                path.as_ptr(),
+                flags,
+                0,
+            )
+        })
+    }
+
+    fn duplicate(&self, source: i32, number: i32) -> io::Result<()> {
+        // SAFETY: the actions are initialised; the rest are integers.
+        spawned(unsafe {
+            libc::posix_spawn_file_actions_adddup2(self.actions.get(), source, number)
+        })
+    }
+
+    fn start(&self, file: &CStr) -> io::Result<i32> {
+        let mut pid = 0;
+        let argv = [c"agar-keeper".as_ptr().cast_mut(), std::ptr::null_mut()];
+        let env = [std::ptr::null_mut()];
+        // SAFETY: actions and attributes are initialised; both tables end in null and outlive the call.
+        spawned(unsafe {
+            libc::posix_spawn(
+                &raw mut pid,
+                file.as_ptr(),
+                self.actions.get(),
+                self.attributes.get(),
+                argv.as_ptr(),
+                env.as_ptr(),
+            )
+        })?;
+        Ok(pid)
+    }
+}
+
+impl Drop for SpawnPlan {
+    fn drop(&mut self) {
+        // SAFETY: initialised in `new` and not used after.
+        unsafe { libc::posix_spawn_file_actions_destroy(self.actions.get()) };
+        // SAFETY: as above.
+        unsafe { libc::posix_spawnattr_destroy(self.attributes.get()) };
+    }
+}

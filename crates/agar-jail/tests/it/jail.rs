@@ -1,0 +1,411 @@
+//! Whole jails on the real kernel, raised through the client as agar raises them.
+
+use agar_core::limits::{Limits, Resource};
+use agar_core::size::Bytes;
+use agar_core::walls::{Identity, Monitor, Network, Tier};
+use agar_jail::client::{self, Keeper, KeeperConfig, Lifetime, RunRequest, Running, WindowSize};
+use agar_jail::machine::Machine;
+use agar_jail::plan::plan;
+use agar_jail::policy::{Nested, OldWay, Overlay, Policy};
+use agar_jail::report::{End, RunReport};
+use agar_jail::wire::Raw;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+/// A home, a project and a state directory of their own.
+struct World {
+    directory: tempfile::TempDir,
+    policy: Policy,
+    config_limits: Limits,
+}
+
+impl World {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| -> PathBuf {
+            let path = directory.path().join(name);
+            fs_err::create_dir_all(&path).unwrap();
+            path
+        };
+        let (home, project) = (at("home"), at("home/project"));
+        fs_err::write(project.join("file"), "base\n").unwrap();
+        fs_err::create_dir_all(home.join(".ssh")).unwrap();
+        fs_err::write(home.join(".ssh/id_rsa"), "secret\n").unwrap();
+        let overlay = |target: &Path, name: &str| Overlay {
+            target: target.into(),
+            upper: at(&format!("sandbox/{name}/upper")).into(),
+            work: at(&format!("sandbox/{name}/work")).into(),
+            lowers: vec![target.into()],
+        };
+        let mut overlays = vec![overlay(&home, "home"), overlay(&project, "project")];
+        if rustix::process::getuid().is_root() {
+            overlays.push(overlay(Path::new("/"), "whole"));
+        }
+        at("sandbox/mask");
+        let policy = Policy {
+            tier: Tier::Full,
+            network: Network::None,
+            identity: Identity::Caller,
+            nested: Nested::Refused,
+            monitor: Monitor::Executions,
+            overlays,
+            masks: vec![home.join(".ssh").into()],
+            home: home.into(),
+            staging: at("sandbox/root").into(),
+            limits: Limits::person(),
+            old_ways: Vec::new(),
+        };
+        Self {
+            directory,
+            policy,
+            config_limits: Limits::person(),
+        }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    fn project(&self) -> PathBuf {
+        self.path("home/project")
+    }
+
+    fn start(&self, lifetime: Lifetime) -> Keeper {
+        self.try_start(lifetime).unwrap()
+    }
+
+    fn try_start(&self, lifetime: Lifetime) -> Result<Keeper, client::StartError> {
+        let config = KeeperConfig {
+            plan: plan(&self.policy, &Machine::read().unwrap()).unwrap(),
+            limits: self.config_limits,
+            directory: self.path("sandbox").into(),
+            socket: self.path("socket").into(),
+            layers: vec![self.path("sandbox/project/upper").into()],
+            name: format!("agar-test-{}", std::process::id()),
+            lifetime,
+        };
+        client::start(&self.path("program"), &config)
+    }
+
+    fn request(&self, number: u32, script: &str) -> RunRequest {
+        RunRequest {
+            number,
+            argv: ["sh", "-c", script].map(Raw::from).to_vec(),
+            env: vec![
+                ("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into()),
+                ("HOME".into(), self.path("home").into()),
+            ],
+            cwd: self.project().into(),
+            terminal: None,
+            timeout_ms: None,
+        }
+    }
+
+    /// Runs a script in a jail of its own: what it printed, and the report.
+    fn run(&self, script: &str) -> (String, RunReport) {
+        let keeper = self.start(Lifetime::OneRun);
+        let running = keeper.run(&self.request(1, script)).unwrap();
+        let answer = finish(running);
+        keeper.bury();
+        answer
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        agar_testkit::leaks::remove_tree(self.directory.path());
+    }
+}
+
+/// Reads everything a run prints, then waits for it.
+fn finish(mut running: Running) -> (String, RunReport) {
+    drop(running.stdin.take());
+    let mut text = String::new();
+    for stream in [
+        running.stdout.take(),
+        running.stderr.take(),
+        running.terminal.take(),
+    ] {
+        if let Some(stream) = stream {
+            let mut bytes = Vec::new();
+            // A terminal whose far end is gone gives an error instead of an end.
+            drop(File::from(stream).read_to_end(&mut bytes));
+            text.push_str(&String::from_utf8_lossy(&bytes));
+        }
+    }
+    (text, running.wait().unwrap())
+}
+
+#[test]
+fn a_command_runs_in_the_project_and_its_status_comes_back() {
+    let world = World::new();
+    let (text, report) = world.run("pwd; cat file; exit 7");
+    assert_eq!(text, format!("{}\nbase\n", world.project().display()));
+    assert_eq!(report.end, End::Exited { code: 7 });
+}
+
+#[test]
+fn what_is_written_inside_stays_inside() {
+    let world = World::new();
+    let (_, report) = world.run("echo new > file; echo x > ~/other; rm -rf ~/.ssh ~/project/file");
+    assert_eq!(report.end, End::Exited { code: 0 });
+    assert_eq!(
+        fs_err::read_to_string(world.project().join("file")).unwrap(),
+        "base\n"
+    );
+    assert!(!world.path("home/other").exists());
+    assert!(world.path("home/.ssh/id_rsa").exists());
+}
+
+#[test]
+fn all_of_the_home_can_be_deleted_inside() {
+    let world = World::new();
+    let (text, _) = world.run("cd /; rm -rf ~/* ~/.[a-z]* 2>/dev/null; ls -A ~; ls ~/project");
+    assert_eq!(text, "project\n");
+    assert_eq!(
+        fs_err::read_to_string(world.project().join("file")).unwrap(),
+        "base\n"
+    );
+}
+
+#[test]
+fn a_masked_path_is_not_there_until_it_is_made_inside() {
+    let world = World::new();
+    let script = "ls ~/.ssh 2>&1; cat /proc/1/root$HOME/.ssh/id_rsa 2>&1; mkdir ~/.ssh && echo mine > ~/.ssh/a && cat ~/.ssh/a";
+    let (text, report) = world.run(script);
+    assert_eq!(report.end, End::Exited { code: 0 });
+    assert!(
+        !text.contains("secret") && !text.contains("id_rsa\n"),
+        "{text}"
+    );
+    assert!(text.ends_with("mine\n"), "{text}");
+}
+
+#[test]
+fn a_program_that_is_missing_or_not_executable_is_told_apart() {
+    for (program, end) in [
+        ("no-such-program", End::NotFound),
+        (
+            "./file",
+            End::NotExecutable {
+                errno: libc::EACCES,
+            },
+        ),
+    ] {
+        let world = World::new();
+        let keeper = world.start(Lifetime::OneRun);
+        let mut request = world.request(1, "");
+        request.argv = vec![program.into()];
+        let (_, report) = finish(keeper.run(&request).unwrap());
+        assert_eq!(report.end, end);
+        keeper.bury();
+    }
+}
+
+#[test]
+fn nothing_that_a_run_started_outlives_it() {
+    let world = World::new();
+    let (text, report) = world.run("setsid sleep 1000 & echo started");
+    assert_eq!(
+        (text.as_str(), report.end),
+        ("started\n", End::Exited { code: 0 })
+    );
+    assert!(agar_testkit::leaks::processes_in(world.directory.path()).is_empty());
+}
+
+#[test]
+fn the_network_is_a_loopback_and_nothing_else() {
+    let world = World::new();
+    let (text, _) = world.run("cat /proc/net/dev | tail -n +3 | cut -d: -f1 | tr -d ' '");
+    assert_eq!(text, "lo\n");
+}
+
+#[test]
+fn standard_input_reaches_the_command() {
+    let world = World::new();
+    let keeper = world.start(Lifetime::OneRun);
+    let mut running = keeper.run(&world.request(1, "cat")).unwrap();
+    File::from(running.stdin.take().unwrap())
+        .write_all(b"hello")
+        .unwrap();
+    let (text, _) = finish(running);
+    assert_eq!(text, "hello");
+    keeper.bury();
+}
+
+#[test]
+fn a_terminal_is_the_jails_own() {
+    let world = World::new();
+    let keeper = world.start(Lifetime::OneRun);
+    let mut request = world.request(1, "tty; stty size");
+    request.terminal = Some(WindowSize {
+        rows: 31,
+        columns: 97,
+    });
+    let (text, report) = finish(keeper.run(&request).unwrap());
+    assert_eq!(report.end, End::Exited { code: 0 });
+    assert_eq!(text, "/dev/pts/0\r\n31 97\r\n");
+    keeper.bury();
+}
+
+#[test]
+fn a_signal_reaches_the_command_and_ends_it() {
+    let world = World::new();
+    let keeper = world.start(Lifetime::OneRun);
+    let mut running = keeper
+        .run(&world.request(1, "echo ready; sleep 1000"))
+        .unwrap();
+    let mut ready = [0; 6];
+    File::from(running.stdout.take().unwrap())
+        .read_exact(&mut ready)
+        .unwrap();
+    running.signal(libc::SIGTERM).unwrap();
+    assert_eq!(
+        finish(running).1.end,
+        End::Signaled {
+            signal: libc::SIGTERM
+        }
+    );
+    keeper.bury();
+}
+
+#[test]
+fn a_run_out_of_time_is_stopped_by_name() {
+    let world = World::new();
+    let keeper = world.start(Lifetime::OneRun);
+    let mut request = world.request(1, "sleep 1000");
+    request.timeout_ms = Some(50);
+    let (_, report) = finish(keeper.run(&request).unwrap());
+    let End::Stopped { breach } = report.end else {
+        panic!("{:?}", report.end)
+    };
+    assert_eq!((breach.resource, breach.limit), (Resource::Time, 50));
+    assert!(breach.seen >= 50);
+    keeper.bury();
+}
+
+#[test]
+fn a_memory_bomb_is_stopped_by_name() {
+    let mut world = World::new();
+    world.config_limits.memory_bytes = Some(Bytes::mib(64));
+    world.policy.limits = world.config_limits;
+    let (_, report) = world.run("a=0123456789abcdef; while :; do a=$a$a; done");
+    let End::Stopped { breach } = report.end else {
+        panic!("{report:?}")
+    };
+    assert_eq!(
+        (breach.resource, breach.limit),
+        (Resource::Memory, 64 << 20)
+    );
+}
+
+#[test]
+fn a_sandbox_that_stays_takes_one_command_after_another() {
+    let world = World::new();
+    let keeper = world.start(Lifetime::UntilStopped);
+    let (text, _) = finish(
+        keeper
+            .run(&world.request(1, "echo one > seen; cat seen"))
+            .unwrap(),
+    );
+    assert_eq!(text, "one\n");
+    let again = Keeper::connect(&world.path("socket"), &world.path("sandbox")).unwrap();
+    let (text, _) = finish(
+        again
+            .run(&world.request(2, "cat seen; sleep 1000 >/dev/null 2>&1 &"))
+            .unwrap(),
+    );
+    assert_eq!(text, "one\n");
+    let status = again.status().unwrap();
+    assert_eq!((status.runs, status.processes), (Vec::new(), 1));
+    drop(keeper);
+    again.stop().unwrap();
+    assert!(!world.path("socket").exists());
+}
+
+#[test]
+fn a_one_run_jail_ends_when_its_client_goes_away() {
+    let world = World::new();
+    let keeper = world.start(Lifetime::OneRun);
+    let running = keeper.run(&world.request(1, "sleep 1000")).unwrap();
+    drop((running, keeper));
+    agar_testkit::leaks::assert_gone(world.directory.path());
+}
+
+#[test]
+fn killing_the_keeper_ends_everything_inside() {
+    let world = World::new();
+    let keeper = world.start(Lifetime::UntilStopped);
+    let running = keeper.run(&world.request(1, "sleep 1000")).unwrap();
+    let status = Keeper::connect(&world.path("socket"), &world.path("sandbox"))
+        .unwrap()
+        .status();
+    let pid = rustix::process::Pid::from_raw(status.unwrap().keeper.cast_signed()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    keeper.bury();
+    assert!(running.wait().is_err());
+    agar_testkit::leaks::assert_gone(world.directory.path());
+}
+
+#[test]
+fn two_keepers_cannot_have_one_sandbox() {
+    let world = World::new();
+    let keeper = world.start(Lifetime::UntilStopped);
+    let refused = world.try_start(Lifetime::UntilStopped).unwrap_err();
+    assert_eq!(refused.step, "lock the sandbox");
+    keeper.stop().unwrap();
+}
+
+#[test]
+fn layers_can_be_laid_the_old_way() {
+    let mut world = World::new();
+    world.policy.old_ways = vec![OldWay::MountOptions, OldWay::NoLandlock];
+    let (text, report) = world.run("echo new > file; cat file");
+    assert_eq!(
+        (text.as_str(), report.end),
+        ("new\n", End::Exited { code: 0 })
+    );
+    assert_eq!(
+        fs_err::read_to_string(world.project().join("file")).unwrap(),
+        "base\n"
+    );
+}
+
+#[test]
+fn fake_root_is_root_by_name_only() {
+    let mut world = World::new();
+    world.policy.identity = Identity::FakeRoot;
+    let (text, _) = world.run("id -u; echo x > file; stat -c %u file");
+    assert_eq!(text, "0\n0\n");
+}
+
+#[test]
+fn an_ordinary_command_holds_no_capability() {
+    let world = World::new();
+    let (text, _) = world.run("grep CapEff /proc/self/status");
+    if rustix::process::getuid().is_root() {
+        assert_eq!(text, "CapEff:\t00000000800005ff\n");
+    } else {
+        assert_eq!(text, "CapEff:\t0000000000000000\n");
+    }
+}
+
+#[test]
+fn devices_cannot_be_changed_for_the_host() {
+    let world = World::new();
+    let (text, _) =
+        world.run("chmod 600 /dev/null 2>/dev/null; echo x > /dev/null && echo written");
+    assert_eq!(text, "written\n");
+    let mode = std::os::unix::fs::MetadataExt::mode(&fs_err::metadata("/dev/null").unwrap());
+    assert_eq!(mode & 0o777, 0o666);
+}
+
+#[test]
+fn the_kernels_knobs_cannot_be_turned() {
+    let world = World::new();
+    let script = "for f in kernel/core_pattern vm/overcommit_memory user/max_user_namespaces; do \
+        (echo 1 > /proc/sys/$f) 2>/dev/null && echo wrote $f; done; \
+        (echo h > /proc/sysrq-trigger) 2>/dev/null && echo sysrq; unshare -U true 2>/dev/null && echo nested";
+    assert_eq!(world.run(script).0, "");
+}
