@@ -8,13 +8,15 @@
 
 use crate::client::Lifetime;
 use crate::mount::{During, Failed};
+use crate::notify::{Recorded, Recorder};
 use crate::plan::Plan;
 use crate::protocol::{self, News};
 use crate::{raise, syscall};
 use agar_core::run::Usage;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::process::{Pid, WaitOptions};
+use rustix::process::WaitOptions;
 use std::collections::BTreeMap;
+use std::io;
 use std::os::fd::AsRawFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -39,18 +41,6 @@ impl Runs {
             .iter()
             .find(|(_, run)| **run == number)
             .map(|(pid, _)| *pid)
-    }
-
-    /// The run that a process belongs to: its session's, or the youngest.
-    fn number_of(&self, pid: i32) -> u32 {
-        let session = Pid::from_raw(pid)
-            .and_then(|pid| rustix::process::getsid(Some(pid)).ok())
-            .map_or(0, |session| session.as_raw_nonzero().get());
-        let runs = self.lock();
-        runs.get(&session)
-            .or_else(|| runs.values().max())
-            .copied()
-            .unwrap_or(0)
     }
 }
 
@@ -87,8 +77,8 @@ fn prepare(plan: &Plan, socket: BorrowedFd<'_>) -> Result<(), Failed> {
 
 /// The first thread: starts the others, then reaps until the keeper goes away.
 fn reap_for_ever(plan: &Plan, lifetime: Lifetime, socket: &OwnedFd) -> ! {
-    let runs = Runs::default();
-    if let Err(failed) = walls::start(plan, socket, &runs) {
+    let (runs, recorder) = (Runs::default(), Arc::new(Recorder::new()));
+    if let Err(failed) = walls::start(plan, socket, &runs, &recorder) {
         let news = News::Failed {
             step: failed.step,
             errno: failed.errno,
@@ -100,12 +90,12 @@ fn reap_for_ever(plan: &Plan, lifetime: Lifetime, socket: &OwnedFd) -> ! {
         if syscall::wait_for_child_signal().is_err() {
             syscall::exit(1)
         }
-        reap(lifetime, socket, &runs);
+        reap(lifetime, socket, &runs, &recorder);
     }
 }
 
 /// Buries everyone who died, and reports those who were commands.
-fn reap(lifetime: Lifetime, socket: &OwnedFd, runs: &Runs) {
+fn reap(lifetime: Lifetime, socket: &OwnedFd, runs: &Runs, recorder: &Recorder) {
     while let Ok(Some((pid, status, usage))) = syscall::wait_any(WaitOptions::NOHANG) {
         let number = runs.lock().remove(&pid);
         if let Some(number) = number {
@@ -118,10 +108,21 @@ fn reap(lifetime: Lifetime, socket: &OwnedFd, runs: &Runs) {
                 status,
                 usage,
             };
+            let recorded = in_memory(&recorder.take()).ok();
+            let attached: Vec<BorrowedFd<'_>> = recorded.iter().map(AsFd::as_fd).collect();
             // Without a keeper the kernel ends this process.
-            drop(protocol::send(socket, &news, &[]));
+            drop(protocol::send(socket, &news, &attached));
         }
     }
+}
+
+/// What was recorded can be larger than a message, so it travels as a file.
+fn in_memory(recorded: &Recorded) -> io::Result<OwnedFd> {
+    let memory = rustix::fs::memfd_create(c"agar-recorded", rustix::fs::MemfdFlags::CLOEXEC)?;
+    let mut file = std::fs::File::from(memory);
+    io::Write::write_all(&mut file, &serde_json::to_vec(recorded)?)?;
+    io::Seek::rewind(&mut file)?;
+    Ok(file.into())
 }
 
 /// Ends whatever a run left behind and buries it: when its end is reported, nothing of it is alive.

@@ -6,6 +6,7 @@
 
 use crate::client::{KeeperConfig, Lifetime, Status};
 use crate::mount::{During, Failed};
+use crate::notify::Recorded;
 use crate::plan::IdMap;
 use crate::protocol::{self, News, Order, Reply, Request};
 use crate::syscall::{self, Fork};
@@ -55,6 +56,15 @@ fn keep(client: OwnedFd, config: OwnedFd) -> io::Result<()> {
             protocol::send(&client, &reply, &[])
         }
     }
+}
+
+/// The init bounds what it records; the keeper does not rely on it.
+fn read_recorded(file: OwnedFd) -> Option<Recorded> {
+    const BYTES_MAX: u64 = 16 << 20;
+    let mut bytes = Vec::new();
+    let mut file = io::Read::take(std::fs::File::from(file), BYTES_MAX);
+    io::Read::read_to_end(&mut file, &mut bytes).ok()?;
+    serde_json::from_slice(&bytes).ok()
 }
 
 fn read_config(file: OwnedFd) -> io::Result<KeeperConfig> {
@@ -312,11 +322,10 @@ impl<'a> Keeper<'a> {
                 status,
                 usage,
             } => {
-                self.runs.exited(number, status, usage);
+                let recorded = descriptors.into_iter().next().and_then(read_recorded);
+                self.runs
+                    .exited(number, status, usage, recorded.unwrap_or_default());
             }
-            News::Executed { number, execution } => self.runs.executed(number, execution),
-            News::Denied { number, call } => self.runs.denied(number, &call),
-            News::Opened { number, access } => self.runs.opened(number, access),
             News::Ready { .. } | News::Failed { .. } => {}
         }
         Ok(Next::GoOn)

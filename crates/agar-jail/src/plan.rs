@@ -5,7 +5,7 @@
 //! walk down the list that decides nothing.
 
 use crate::machine::{FRESH, Machine};
-use crate::policy::{Identity, Nested, OldWay, Overlay, Policy};
+use crate::policy::{Identity, Monitor, Nested, OldWay, Overlay, Policy};
 use crate::seccomp::FilterOptions;
 use crate::wire::Raw;
 use agar_core::fault::{Fault, Kind};
@@ -472,6 +472,9 @@ impl Plan {
     pub fn filter(&self) -> FilterOptions {
         FilterOptions {
             nested: self.policy.nested == Nested::Allowed,
+            monitor: self.policy.monitor,
+            rename_shim: true,
+            record_denied: self.policy.monitor != Monitor::Off,
             ..FilterOptions::default()
         }
     }

@@ -4,7 +4,6 @@
 //! keeps packets whole. Nothing large travels this way: reports are files.
 
 use crate::client::{RunRequest, Status};
-use crate::report::{Execution, FileAccess};
 use agar_core::run::Usage;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
@@ -82,18 +81,12 @@ pub(crate) enum News {
     Started { number: u32, pid: u32 },
     /// A command could not be executed.
     NotStarted { number: u32, errno: i32 },
-    /// A command ended.
+    /// A command ended; what was recorded since the last one did is attached as a file.
     Exited {
         number: u32,
         status: i32,
         usage: Usage,
     },
-    /// A program was started.
-    Executed { number: u32, execution: Execution },
-    /// A call was denied.
-    Denied { number: u32, call: String },
-    /// A file was opened.
-    Opened { number: u32, access: FileAccess },
 }
 
 /// Sends one message.

@@ -4,28 +4,39 @@ use super::{Runs, spawn};
 use crate::landlock::{self, Wall};
 use crate::limit::{self, Sharing};
 use crate::mount::{During, Failed};
+use crate::notify::{Handler, Recorder};
 use crate::plan::Plan;
 use crate::policy::{Nested, OldWay};
 use crate::protocol::{self, News};
-use crate::{capability, seccomp, syscall};
+use crate::seccomp::{self, Filter, FilterOptions, InstallError};
+use crate::{capability, syscall};
 use agar_core::fault::Fault;
-use rustix::fd::OwnedFd;
+use rustix::fd::{AsFd, OwnedFd};
 use std::error::Error;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 
 /// Little is on these stacks, and each touched page is paid for by every idle sandbox.
 const STACK_BYTES: usize = 128 * 1024;
 
 /// Starts the thread that starts commands and the one that answers its filter.
-pub(super) fn start(plan: &Plan, socket: &OwnedFd, runs: &Runs) -> Result<(), Failed> {
+pub(super) fn start(
+    plan: &Plan,
+    socket: &OwnedFd,
+    runs: &Runs,
+    recorder: &Arc<Recorder>,
+) -> Result<(), Failed> {
     limit::carry(&plan.policy.limits, Sharing::Own).map_err(|error| told(&error))?;
+    let (hand_over, listener) = mpsc::channel();
+    let recorder = Arc::clone(recorder);
+    let kept = kept(plan);
+    thread("answers", move || answer(kept, &listener, &recorder))?;
     let (ready, wait) = mpsc::channel();
     let (for_thread, runs) = (plan.clone(), runs.clone());
     let far = socket
         .try_clone()
         .during(|| "share the keeper's socket".into())?;
     thread("commands", move || {
-        let outcome = wear(&for_thread);
+        let outcome = wear(&for_thread, &hand_over);
         let failed = outcome.is_err();
         if ready.send(outcome).is_ok() && !failed {
             spawn::serve(&far, &runs);
@@ -42,6 +53,26 @@ pub(super) fn start(plan: &Plan, socket: &OwnedFd, runs: &Runs) -> Result<(), Fa
     protocol::send(socket, &News::Ready { notes }, &[]).during(|| "report to the keeper".into())
 }
 
+/// The thread that answers the filter, for as long as anything wears it.
+fn answer(kept: capability::Set, listener: &mpsc::Receiver<OwnedFd>, recorder: &Recorder) {
+    let prepared = capability::keep_only(kept).is_ok();
+    // Without a listener there is nothing to answer.
+    let Ok(listener) = listener.recv() else {
+        return;
+    };
+    let never = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC);
+    let served = match (prepared, never) {
+        (true, Ok((never, _open))) => Handler::new(listener)
+            .serve(never.as_fd(), |event| recorder.record(event))
+            .is_ok(),
+        (true | false, Ok(_) | Err(_)) => false,
+    };
+    if !served {
+        // Every call that is asked about would now fail; a jail like that is of no use.
+        syscall::exit(1)
+    }
+}
+
 fn thread(name: &str, body: impl FnOnce() + Send + 'static) -> Result<(), Failed> {
     std::thread::Builder::new()
         .name(name.into())
@@ -51,16 +82,20 @@ fn thread(name: &str, body: impl FnOnce() + Send + 'static) -> Result<(), Failed
         .during(|| "start a thread of the init".into())
 }
 
-/// Puts on what every command inherits, in the order that each step still allows the next.
-/// Irreversible for this thread.
-fn wear(plan: &Plan) -> Result<Vec<String>, Failed> {
-    let mut notes = Vec::new();
-    let kept = plan
-        .capabilities
+/// The capabilities that commands hold within their own namespace.
+fn kept(plan: &Plan) -> capability::Set {
+    plan.capabilities
         .iter()
         .fold(capability::Set::empty(), |set, number| {
             set | capability::Set::from_bits_retain(1 << number)
-        });
+        })
+}
+
+/// Puts on what every command inherits, in the order that each step still allows the next.
+/// Irreversible for this thread.
+fn wear(plan: &Plan, hand_over: &mpsc::Sender<OwnedFd>) -> Result<Vec<String>, Failed> {
+    let mut notes = Vec::new();
+    let kept = kept(plan);
     capability::keep_in_bounding(kept).map_err(|error| told(&error))?;
     capability::keep_only(kept).map_err(|error| told(&error))?;
     if plan.policy.old_ways.contains(&OldWay::NoLandlock) {
@@ -77,9 +112,40 @@ fn wear(plan: &Plan) -> Result<Vec<String>, Failed> {
                 .map(|guard| format!("Landlock cannot guard {guard} here")),
         );
     }
-    let filter = seccomp::Filter::build(&plan.filter());
-    seccomp::install(filter.program(), false).map_err(|error| told(&error))?;
+    filter(plan, hand_over, &mut notes)?;
     Ok(notes)
+}
+
+/// Puts on the filter, and hands the descriptor on which the kernel asks to whoever answers.
+fn filter(
+    plan: &Plan,
+    hand_over: &mpsc::Sender<OwnedFd>,
+    notes: &mut Vec<String>,
+) -> Result<(), Failed> {
+    let wanted = plan.filter();
+    let program = Filter::build(&wanted);
+    match seccomp::install(program.program(), wanted.needs_listener()) {
+        Ok(Some(listener)) => {
+            let gone = |_| Failed {
+                step: "answer the filter".into(),
+                errno: libc::EPIPE,
+            };
+            hand_over.send(listener).map_err(gone)
+        }
+        Ok(None) => Ok(()),
+        Err(InstallError::AlreadyWatched) => {
+            notes.push("executions are not recorded: this machine is itself watched".into());
+            let silent = FilterOptions {
+                nested: wanted.nested,
+                ..FilterOptions::default()
+            };
+            let program = Filter::build(&silent);
+            seccomp::install(program.program(), false)
+                .map(drop)
+                .map_err(|error| told(&error))
+        }
+        Err(error) => Err(told(&error)),
+    }
 }
 
 /// The first thread gives up everything but what it takes to lay layers anew.

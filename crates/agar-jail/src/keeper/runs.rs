@@ -1,14 +1,12 @@
 //! The runs of a sandbox as its keeper knows them.
 
 use crate::client::RunRequest;
-use crate::report::{Denied, End, Execution, FileAccess, RunReport, Usage};
+use crate::notify::Recorded;
+use crate::report::{End, RunReport, Usage};
 use agar_core::limits::Breach;
 use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
-
-/// A hostile command could start programs until the keeper's memory is full of their names.
-const RECORDED_MAX: usize = 4096;
 
 /// One run, under way or ended and not yet reported.
 pub(super) struct Run {
@@ -94,7 +92,7 @@ impl Runs {
         }
     }
 
-    pub(super) fn exited(&mut self, number: u32, status: i32, usage: Usage) {
+    pub(super) fn exited(&mut self, number: u32, status: i32, usage: Usage, recorded: Recorded) {
         let end = if libc::WIFEXITED(status) {
             End::Exited {
                 code: libc::WEXITSTATUS(status),
@@ -105,6 +103,11 @@ impl Runs {
             }
         };
         if let Some(run) = self.get(number) {
+            run.report.executions = recorded.executions;
+            run.report.executions_dropped = recorded.executions_dropped;
+            run.report.denied = recorded.denied;
+            run.report.files = recorded.files;
+            run.report.files_dropped = recorded.files_dropped;
             run.finish(end, usage);
         }
     }
@@ -121,41 +124,6 @@ impl Runs {
             if number.is_none_or(|number| number == run.report.number) && run.breach.is_none() {
                 run.breach = Some(breach.clone());
             }
-        }
-    }
-
-    pub(super) fn executed(&mut self, number: u32, mut execution: Execution) {
-        let Some(run) = self.get(number) else { return };
-        if run.report.executions.len() >= RECORDED_MAX {
-            run.report.executions_dropped += 1;
-            return;
-        }
-        execution.at_ms = millis(run.began.elapsed());
-        run.report.executions.push(execution);
-    }
-
-    pub(super) fn denied(&mut self, number: u32, call: &str) {
-        let Some(run) = self.get(number) else { return };
-        let denied = &mut run.report.denied;
-        if let Some(denied) = denied.iter_mut().find(|denied| denied.call == call) {
-            denied.count += 1;
-        } else if denied.len() < RECORDED_MAX {
-            denied.push(Denied {
-                call: call.into(),
-                count: 1,
-            });
-        }
-    }
-
-    pub(super) fn opened(&mut self, number: u32, access: FileAccess) {
-        let Some(run) = self.get(number) else { return };
-        if run.report.files.contains(&access) {
-            return;
-        }
-        if run.report.files.len() >= RECORDED_MAX {
-            run.report.files_dropped += 1;
-        } else {
-            run.report.files.push(access);
         }
     }
 

@@ -7,6 +7,7 @@
 use super::{Attempt, Event};
 use crate::report::{Denied, Execution, FileAccess};
 use crate::wire::Raw;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt as _;
 use std::sync::{Mutex, PoisonError};
@@ -26,7 +27,7 @@ pub struct Recorder {
 }
 
 /// Everything recorded since the last time.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Recorded {
     /// Programs that were started, in order.
     pub executions: Vec<Execution>,

@@ -409,3 +409,58 @@ fn the_kernels_knobs_cannot_be_turned() {
         (echo h > /proc/sysrq-trigger) 2>/dev/null && echo sysrq; unshare -U true 2>/dev/null && echo nested";
     assert_eq!(world.run(script).0, "");
 }
+
+#[test]
+fn what_was_executed_and_denied_is_on_record() {
+    let world = World::new();
+    let (_, report) =
+        world.run("uname >/dev/null; unshare -n true 2>/dev/null; ls /nowhere 2>/dev/null; true");
+    let programs: Vec<String> = report
+        .executions
+        .iter()
+        .map(|execution| execution.program.to_string())
+        .collect();
+    assert!(
+        programs.iter().any(|program| program.ends_with("/uname")),
+        "{report:?}"
+    );
+    assert!(
+        report.denied.iter().any(|denied| denied.call == "unshare"),
+        "{report:?}"
+    );
+    assert!(report.files.is_empty());
+}
+
+#[test]
+fn files_are_on_record_when_that_is_asked_for() {
+    let mut world = World::new();
+    world.policy.monitor = Monitor::Files;
+    let (_, report) = world.run("cat file; echo x > other");
+    let seen = |name: &str, write: bool| {
+        let path = Raw::from(world.project().join(name));
+        report
+            .files
+            .iter()
+            .any(|access| access.path == path && access.write == write)
+    };
+    assert!(
+        seen("file", false) && seen("other", true),
+        "{:?}",
+        report.files
+    );
+}
+
+#[test]
+fn a_directory_of_the_base_can_be_renamed() {
+    let world = World::new();
+    fs_err::create_dir_all(world.project().join("old/deep")).unwrap();
+    fs_err::write(world.project().join("old/deep/a"), "a\n").unwrap();
+    let rename = "perl -e 'rename(\"old\", \"new\") or die $!'";
+    let (text, report) = world.run(&format!("{rename} && cat new/deep/a && ls"));
+    assert_eq!(
+        (text.as_str(), report.end),
+        ("a\nfile\nnew\n", End::Exited { code: 0 }),
+        "{text}"
+    );
+    assert!(world.project().join("old/deep/a").exists());
+}
