@@ -13,15 +13,36 @@
 //!     tmp-<n>/                                  under construction; removed by the next freeze
 //! ```
 
+mod bulk;
+mod compact;
 pub mod estimate;
+mod freeze;
+mod generations;
+pub mod index;
+mod layer;
+pub mod live;
+mod lock;
 pub mod manifest;
+mod repositories;
+mod survey;
 
+pub use live::{Drift, DriftManifest};
+pub use lock::Lock;
+
+use crate::copy::CopyError;
 use crate::project::{Project, StateDir};
+use crate::trash::{Trash, TrashError};
 use agar_core::fault::{Fault, Kind, Remedy};
 use agar_core::id::ProjectId;
 use agar_core::walls::BaseKind;
+use freeze::{Frozen, Patience};
+use generations::Generations;
+use lock::Sharing;
+use manifest::Manifest;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 /// Which base is wanted.
@@ -63,6 +84,7 @@ pub enum BulkReason {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bulk {
     /// Its path relative to the project.
+    #[serde(with = "crate::spelling::path")]
     pub path: PathBuf,
     /// Why it was left out.
     pub reason: BulkReason,
@@ -87,6 +109,8 @@ pub struct Prepared {
     pub minimal_git_stat: bool,
     /// Whether freezing (again) in the background would make the next start better.
     pub freeze_later: bool,
+    /// Keeps the generation from being collected until the sandbox is on record.
+    pub hold: Option<Lock>,
 }
 
 /// A base could not be prepared.
@@ -108,14 +132,29 @@ pub enum PrepareError {
         /// Why.
         source: io::Error,
     },
+    /// What is no longer needed could not be moved away.
+    #[error(transparent)]
+    Trash(#[from] TrashError),
+}
+
+impl From<CopyError> for PrepareError {
+    fn from(error: CopyError) -> Self {
+        Self::Disk {
+            doing: error.doing,
+            path: error.path,
+            source: error.source,
+        }
+    }
 }
 
 impl Fault for PrepareError {
     fn kind(&self) -> Kind {
         match self {
             Self::MountsBelow { .. } => Kind::Unsupported,
-            Self::Disk { source, .. } if source.kind() == io::ErrorKind::StorageFull => Kind::Limit,
+            Self::Disk { source, .. } if is_full(source) => Kind::Limit,
+            Self::Disk { source, .. } if source.kind() == io::ErrorKind::NotFound => Kind::NotFound,
             Self::Disk { .. } => Kind::Internal,
+            Self::Trash(error) => error.kind(),
         }
     }
 
@@ -124,28 +163,54 @@ impl Fault for PrepareError {
             Self::MountsBelow { .. } => Some(Remedy::Suggest {
                 value: "--base frozen".to_owned(),
             }),
-            Self::Disk { .. } => None,
+            Self::Disk { source, .. } if is_full(source) => Some(Remedy::Command {
+                line: "agar prune".to_owned(),
+            }),
+            Self::Disk { .. } | Self::Trash(_) => None,
         }
     }
 }
+
+fn is_full(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+    )
+}
+
+/// Layers beyond this number are joined by the next freeze in the background.
+const LAYERS_SOFT_MAX: usize = 16;
+
+/// Layers beyond this number are joined before anything else happens.
+const LAYERS_HARD_MAX: usize = 40;
 
 /// The bases of one project.
 #[derive(Debug)]
 pub struct Bases<'a> {
     project: &'a Project,
-    state: &'a StateDir,
+    trash: Trash,
     directory: PathBuf,
+    boot: String,
 }
 
 impl<'a> Bases<'a> {
     /// The bases of a project that agar knows by `id`.
-    pub fn new(project: &'a Project, state: &'a StateDir, id: ProjectId) -> Self {
+    pub fn new(project: &'a Project, state: &StateDir, id: ProjectId) -> Self {
         let directory = state.project(id).join("generations").join(project.key());
+        let boot = fs_err::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
         Self {
             project,
-            state,
+            trash: Trash::new(state),
             directory,
+            boot: boot.trim().to_owned(),
         }
+    }
+
+    /// The same, as if during another boot of the machine.
+    #[must_use]
+    pub fn during_boot(mut self, boot: &str) -> Self {
+        boot.clone_into(&mut self.boot);
+        self
     }
 
     /// Where this project's generations are kept.
@@ -153,20 +218,116 @@ impl<'a> Bases<'a> {
         &self.directory
     }
 
-    /// The state directory around them.
-    pub fn state(&self) -> &StateDir {
-        self.state
+    /// The number of the newest generation, without checking it.
+    pub fn newest(&self) -> Option<u64> {
+        self.generations().numbers().ok()?.pop()
     }
 
     /// Makes a base ready to be mounted.
+    ///
+    /// `Quick` answers a live base where freezing would take more than a moment; mounts below the
+    /// project force a frozen one, since no overlay can be made over them.
     pub fn prepare(
         &self,
         choice: Choice,
         progress: &dyn Progress,
     ) -> Result<Prepared, PrepareError> {
-        let _ = progress;
-        match choice {
-            Choice::Live | Choice::Quick | Choice::Frozen => self.live(),
+        let patience = match choice {
+            Choice::Live => return self.live(),
+            Choice::Frozen => Patience::Endless,
+            Choice::Quick if !self.project.nested_mounts.is_empty() => Patience::Endless,
+            Choice::Quick => Patience::Moment,
+        };
+        let is_first = self.newest().is_none();
+        if patience == Patience::Moment && is_first && !estimate::first_is_quick(self.project) {
+            return self.live();
+        }
+        self.make_directory()?;
+        let hold = self.lock("use.lock", Sharing::Shared)?;
+        let build = self.lock("build.lock", Sharing::Alone)?;
+        let frozen = freeze::freeze(self, patience, progress)?;
+        let manifest = match frozen {
+            Frozen::TooSlow => return self.live(),
+            Frozen::Ready(manifest) if manifest.facts.layers.len() > LAYERS_HARD_MAX => {
+                compact::compact(self, &manifest)?
+            }
+            Frozen::Ready(manifest) => *manifest,
+        };
+        drop(build);
+        Ok(self.frozen(&manifest, hold))
+    }
+
+    /// Freezes the project as it is now and joins layers where there are many: what a process in
+    /// the background does for the next command. Does nothing while another one is at it.
+    pub fn freeze(&self, progress: &dyn Progress) -> Result<Option<u64>, PrepareError> {
+        self.make_directory()?;
+        let Some(_build) = self.attempt("build.lock")? else {
+            return Ok(None);
+        };
+        let _hold = self.lock("use.lock", Sharing::Shared)?;
+        match freeze::freeze(self, Patience::Endless, progress)? {
+            Frozen::TooSlow => Ok(None),
+            Frozen::Ready(manifest) if manifest.facts.layers.len() > LAYERS_SOFT_MAX => {
+                compact::compact(self, &manifest).map(|manifest| Some(manifest.facts.number))
+            }
+            Frozen::Ready(manifest) => Ok(Some(manifest.facts.number)),
+        }
+    }
+
+    /// Removes the generations that no sandbox uses, except the newest. Answers how many went; none
+    /// while a sandbox is being made.
+    pub fn collect(&self, used: &BTreeSet<u64>) -> Result<u64, PrepareError> {
+        if !self.directory.is_dir() {
+            return Ok(0);
+        }
+        let Some(_build) = self.attempt("build.lock")? else {
+            return Ok(0);
+        };
+        let Some(_alone) = self.attempt("use.lock")? else {
+            return Ok(0);
+        };
+        let generations = self.generations();
+        generations.clear_workshops(&self.trash)?;
+        Ok(generations.collect(used, &self.trash)?)
+    }
+
+    /// Clears what a crash left half built: one directory read where there is nothing to do.
+    pub fn recover(&self) -> Result<(), PrepareError> {
+        let Ok(mut entries) = self.directory.read_dir() else {
+            return Ok(());
+        };
+        let is_left = |entry: io::Result<std::fs::DirEntry>| {
+            entry.is_ok_and(|e| e.file_name().as_encoded_bytes().starts_with(b"tmp-"))
+        };
+        if !entries.any(is_left) {
+            return Ok(());
+        }
+        // Held by a freeze that is under way, not by one that crashed.
+        let Some(_build) = self.attempt("build.lock")? else {
+            return Ok(());
+        };
+        Ok(self.generations().clear_workshops(&self.trash)?)
+    }
+
+    /// The layers, topmost first, and the bulk of a generation that a sandbox was made from.
+    pub fn layers_of(&self, generation: u64) -> Result<Prepared, PrepareError> {
+        let hold = self.lock("use.lock", Sharing::Shared)?;
+        let path = self.generations().manifest(generation);
+        let manifest = Manifest::read(&path).map_err(|error| {
+            let source = io::Error::other(error);
+            PrepareError::Disk {
+                doing: "read",
+                path,
+                source,
+            }
+        })?;
+        Ok(self.frozen(&manifest, hold))
+    }
+
+    fn generations(&self) -> Generations<'_> {
+        Generations {
+            directory: &self.directory,
+            boot: &self.boot,
         }
     }
 
@@ -184,6 +345,62 @@ impl<'a> Bases<'a> {
             notes: Vec::new(),
             minimal_git_stat: false,
             freeze_later: true,
+            hold: None,
+        })
+    }
+
+    fn frozen(&self, manifest: &Manifest, hold: Lock) -> Prepared {
+        let facts = &manifest.facts;
+        Prepared {
+            kind: BaseKind::Frozen,
+            lowers: self.generations().lowers(manifest),
+            bulk: facts.bulk.clone(),
+            generation: Some(facts.number),
+            notes: facts.notes.clone(),
+            minimal_git_stat: facts.minimal_git_stat,
+            freeze_later: facts.layers.len() > LAYERS_SOFT_MAX,
+            hold: Some(hold),
+        }
+    }
+
+    fn make_directory(&self) -> Result<(), PrepareError> {
+        let mut builder = std::fs::DirBuilder::new();
+        builder
+            .recursive(true)
+            .mode(0o700)
+            .create(&self.directory)
+            .map_err(|source| PrepareError::Disk {
+                doing: "make",
+                path: self.directory.clone(),
+                source,
+            })?;
+        let root = self.directory.join("root");
+        let bytes = self.project.root.as_os_str().as_encoded_bytes();
+        if fs_err::read(&root).is_ok_and(|known| known == bytes) {
+            return Ok(());
+        }
+        fs_err::write(&root, bytes).map_err(|source| PrepareError::Disk {
+            doing: "write",
+            path: root.clone(),
+            source,
+        })
+    }
+
+    fn lock(&self, name: &str, sharing: Sharing) -> Result<Lock, PrepareError> {
+        let path = self.directory.join(name);
+        Lock::wait(&path, sharing).map_err(|error| PrepareError::Disk {
+            doing: "lock",
+            path: path.clone(),
+            source: error.into(),
+        })
+    }
+
+    fn attempt(&self, name: &str) -> Result<Option<Lock>, PrepareError> {
+        let path = self.directory.join(name);
+        Lock::attempt(&path).map_err(|error| PrepareError::Disk {
+            doing: "lock",
+            path: path.clone(),
+            source: error.into(),
         })
     }
 }

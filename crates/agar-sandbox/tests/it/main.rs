@@ -5,6 +5,7 @@
     reason = "a test whose world cannot be set up must stop there"
 )]
 
+mod base;
 mod change_git;
 mod change_overlay;
 mod crash;
