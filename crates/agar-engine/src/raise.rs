@@ -63,6 +63,7 @@ pub(crate) fn plan(
         },
         monitor: blueprint.monitor,
         overlays: blueprint.stacks.iter().map(overlay).collect(),
+        copies: Vec::new(),
         masks: blueprint.masks.iter().cloned().map(Raw::from).collect(),
         home: Raw::from(engine.surroundings().home.clone()),
         staging: Raw::from(staging),

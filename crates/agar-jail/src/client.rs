@@ -158,7 +158,8 @@ pub fn start(program: &Path, config: &KeeperConfig) -> Result<Keeper, StartError
         None,
     )
     .map_err(|errno| failed("make a pair of sockets")(errno.into()))?;
-    let child = detach::spawn_detached(&file, &[(&far, CLIENT_FD), (&memory, CONFIG_FD)])
+    let given = [(&far, CLIENT_FD), (&memory, CONFIG_FD)];
+    let child = detach::spawn(&file, &["agar-keeper".into()], &given)
         .map_err(failed("start the keeper"))?;
     drop(far);
     let mut buffer = Vec::new();
@@ -195,7 +196,7 @@ pub fn start(program: &Path, config: &KeeperConfig) -> Result<Keeper, StartError
 }
 
 /// The configuration in a file of its own memory, read from the start.
-fn config_file(config: &KeeperConfig) -> io::Result<OwnedFd> {
+pub(crate) fn config_file(config: &KeeperConfig) -> io::Result<OwnedFd> {
     let memory = rustix::fs::memfd_create(c"agar-plan", rustix::fs::MemfdFlags::CLOEXEC)?;
     let mut file = std::fs::File::from(memory);
     io::Write::write_all(&mut file, &serde_json::to_vec(config)?)?;

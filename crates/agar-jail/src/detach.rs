@@ -1,16 +1,19 @@
 //! Starting the keeper: a process that outlives whoever started it.
 
+use crate::wire::Raw;
 use rustix::fd::OwnedFd;
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 /// Starts a program in a session of its own, with nothing open but these descriptors, which it
 /// finds under the given numbers. Its three streams lead nowhere.
 ///
 /// `posix_spawn` does not copy this process's memory, however much that is, and is safe whatever
 /// other threads do.
-pub(crate) fn spawn_detached(file: &std::path::Path, given: &[(&OwnedFd, i32)]) -> io::Result<i32> {
-    let name = std::ffi::CString::new(std::os::unix::ffi::OsStrExt::as_bytes(file.as_os_str()))?;
+pub(crate) fn spawn(file: &Path, argv: &[Raw], given: &[(&OwnedFd, i32)]) -> io::Result<i32> {
+    let name = CString::new(file.as_os_str().as_bytes())?;
     let spawn = SpawnPlan::new()?;
     for stream in 0..3 {
         spawn.open(stream, c"/dev/null", libc::O_RDWR)?;
@@ -23,7 +26,9 @@ pub(crate) fn spawn_detached(file: &std::path::Path, given: &[(&OwnedFd, i32)]) 
     for (fd, number) in &moved {
         spawn.duplicate(std::os::fd::AsRawFd::as_raw_fd(fd), *number)?;
     }
-    spawn.start(&name)
+    let text = |word: &Raw| CString::new(word.as_os_str().as_bytes());
+    let argv = argv.iter().map(text).collect::<Result<Vec<CString>, _>>()?;
+    spawn.start(&name, &argv)
 }
 
 /// What `posix_spawn` is to do, freed when it is no longer needed.
@@ -80,9 +85,13 @@ impl SpawnPlan {
         })
     }
 
-    fn start(&self, file: &CStr) -> io::Result<i32> {
+    fn start(&self, file: &CStr, argv: &[CString]) -> io::Result<i32> {
         let mut pid = 0;
-        let argv = [c"agar-keeper".as_ptr().cast_mut(), std::ptr::null_mut()];
+        let argv: Vec<*mut libc::c_char> = argv
+            .iter()
+            .map(|word| word.as_ptr().cast_mut())
+            .chain([std::ptr::null_mut()])
+            .collect();
         let env = [std::ptr::null_mut()];
         // SAFETY: actions and attributes are initialised; both tables end in null and outlive the call.
         spawned(unsafe {

@@ -9,7 +9,7 @@
 use crate::client::Lifetime;
 use crate::mount::{During, Failed};
 use crate::notify::{Recorded, Recorder};
-use crate::plan::Plan;
+use crate::plan::{Plan, Root};
 use crate::protocol::{self, News};
 use crate::{raise, syscall};
 use agar_core::run::Usage;
@@ -70,6 +70,11 @@ fn prepare(plan: &Plan, socket: BorrowedFd<'_>) -> Result<(), Failed> {
     }
     syscall::close_all_but(socket.as_raw_fd()).during(|| "close what is not ours".into())?;
     raise::inside(plan)?;
+    if plan.root == Root::Host {
+        // Not the first process of a namespace, so orphans must be asked for.
+        rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
+            .during(|| "take in orphans".into())?;
+    }
     syscall::hide_memory().during(|| "hide the init's memory".into())?;
     rustix::thread::set_no_new_privs(true).during(|| "give up new privileges".into())?;
     syscall::block_child_signal().during(|| "block SIGCHLD".into())

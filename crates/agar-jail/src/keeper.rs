@@ -7,11 +7,13 @@
 use crate::client::{KeeperConfig, Lifetime, Status};
 use crate::mount::{During, Failed};
 use crate::notify::Recorded;
-use crate::plan::IdMap;
+use crate::plan::{IdMap, Root};
+use crate::policy::Policy;
 use crate::protocol::{self, News, Order, Reply, Request};
 use crate::syscall::{self, Fork};
+use crate::wire::Raw;
 use crate::{init, raise};
-use agar_core::walls::Network;
+use agar_core::walls::{Network, Tier};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
@@ -35,8 +37,24 @@ pub fn main() -> u8 {
     let client = unsafe { OwnedFd::from_raw_fd(CLIENT_FD) };
     // SAFETY: as above, for the configuration.
     let config = unsafe { OwnedFd::from_raw_fd(CONFIG_FD) };
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|word| word == INIT_WORD)
+    {
+        return init_of_helper(&client, config);
+    }
     match keep(client, config) {
         Ok(()) => 0,
+        Err(_) => 70,
+    }
+}
+
+/// Asks the keeper's program to be the init inside what bubblewrap put together.
+const INIT_WORD: &str = "init";
+
+fn init_of_helper(socket: &OwnedFd, config: OwnedFd) -> u8 {
+    match read_config(config) {
+        Ok(config) => init::main(&config.plan, config.lifetime, socket),
         Err(_) => 70,
     }
 }
@@ -89,14 +107,21 @@ impl Jail {
         let (mut guard, mut notes) = Guard::new(config)?;
         raise::before(&config.plan)?;
         let (near, far) = socket_pair()?;
-        let forked = syscall::fork_into(namespaces(&config.plan.policy.network))
-            .during(|| "make new namespaces".into())?;
-        let (pid, handle) = match forked {
-            Fork::Child => init::main(&config.plan, config.lifetime, &far),
-            Fork::Parent { pid, handle } => (pid, handle),
+        let (pid, handle) = match config.plan.root {
+            Root::Helper => start_helper(config, &far)?,
+            Root::ReadOnly | Root::Staged | Root::Host => {
+                let forked = syscall::fork_into(namespaces(&config.plan.policy))
+                    .during(|| "make new namespaces".into())?;
+                match forked {
+                    Fork::Child => init::main(&config.plan, config.lifetime, &far),
+                    Fork::Parent { pid, handle } => (pid, handle),
+                }
+            }
         };
         drop(far);
-        map_ids(pid, config)?;
+        if config.plan.policy.tier == Tier::Full {
+            map_ids(pid, config)?;
+        }
         guard.take_in(pid)?;
         rustix::io::write(&near, b"g")
             .map(drop)
@@ -136,17 +161,38 @@ impl Jail {
     }
 }
 
-fn namespaces(network: &Network) -> i32 {
+fn namespaces(policy: &Policy) -> i32 {
+    if policy.tier != Tier::Full {
+        return 0;
+    }
     let always = libc::CLONE_NEWUSER
         | libc::CLONE_NEWNS
         | libc::CLONE_NEWPID
         | libc::CLONE_NEWIPC
         | libc::CLONE_NEWUTS
         | libc::CLONE_NEWCGROUP;
-    match network {
+    match policy.network {
         Network::Host => always,
         Network::None | Network::Allow { .. } => always | libc::CLONE_NEWNET,
     }
+}
+
+/// Has bubblewrap put the tree together and start this program in it as the init.
+fn start_helper(config: &KeeperConfig, far: &OwnedFd) -> Result<(i32, OwnedFd), Failed> {
+    let step = || "start bubblewrap".to_owned();
+    let own = std::fs::read_link("/proc/self/exe").during(step)?;
+    let inside = "/run/agar-init";
+    let mut words = config.plan.helper.clone();
+    words.extend(["--ro-bind".into(), own.into(), inside.into()]);
+    words.extend([inside, INIT_WORD].map(Raw::from));
+    let plan = crate::client::config_file(config).during(step)?;
+    let given = [(far, CLIENT_FD), (&plan, CONFIG_FD)];
+    let pid = crate::detach::spawn(Path::new("/usr/bin/bwrap"), &words, &given).during(step)?;
+    let handle = rustix::process::Pid::from_raw(pid).ok_or(rustix::io::Errno::SRCH);
+    let handle = handle
+        .and_then(|pid| rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()))
+        .during(step)?;
+    Ok((pid, handle))
 }
 
 fn socket_pair() -> Result<(OwnedFd, OwnedFd), Failed> {

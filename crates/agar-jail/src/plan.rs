@@ -6,16 +6,17 @@
 
 use crate::machine::{FRESH, Machine};
 use crate::policy::{Identity, Monitor, Nested, OldWay, Overlay, Policy};
-use crate::seccomp::FilterOptions;
+use crate::seccomp::{FilterOptions, Sockets};
 use crate::wire::Raw;
 use agar_core::fault::{Fault, Kind};
-use agar_core::walls::Network;
+use agar_core::walls::{Network, Tier};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 mod show;
 #[cfg(test)]
 mod tests;
+mod weaker;
 
 /// A complete description of a jail.
 ///
@@ -40,6 +41,8 @@ pub struct Plan {
     pub layers: LayerApi,
     /// Trees that commands may write, for Landlock.
     pub writable: Vec<Raw>,
+    /// The command line of bubblewrap, up to the program that it is to start; empty without it.
+    pub helper: Vec<Raw>,
     /// Capabilities that commands hold within their own user namespace, by number.
     pub capabilities: Vec<u32>,
 }
@@ -75,6 +78,10 @@ pub enum Root {
     ReadOnly,
     /// What the steps before the user namespace put together.
     Staged,
+    /// What bubblewrap puts together.
+    Helper,
+    /// The host's own: this tier has no mounts.
+    Host,
 }
 
 /// How layers are handed to the kernel.
@@ -199,6 +206,10 @@ pub fn plan(policy: &Policy, machine: &Machine) -> Result<Plan, PlanError> {
         return Err(PlanError::NoAllowList);
     }
     let draft = Draft { policy, machine };
+    match policy.tier {
+        Tier::Full => {}
+        Tier::Helper | Tier::Landlock | Tier::None => return Ok(draft.without_layers()),
+    }
     let mut overlays = policy.overlays.clone();
     overlays.sort_by_key(|overlay| overlay.target.as_path().components().count());
     draft.refuse_mounts_below(&overlays)?;
@@ -229,6 +240,7 @@ pub fn plan(policy: &Policy, machine: &Machine) -> Result<Plan, PlanError> {
         root,
         layers: draft.layers(),
         writable: writable(&own, root),
+        helper: Vec::new(),
         capabilities: draft.capabilities(),
     })
 }
@@ -473,8 +485,12 @@ impl Plan {
         FilterOptions {
             nested: self.policy.nested == Nested::Allowed,
             monitor: self.policy.monitor,
-            rename_shim: true,
+            rename_shim: self.policy.tier == Tier::Full,
             record_denied: self.policy.monitor != Monitor::Off,
+            sockets: match (self.root, &self.policy.network) {
+                (Root::Host, Network::None) => Sockets::UnixOnly,
+                (Root::Host | Root::Helper | Root::ReadOnly | Root::Staged, _) => Sockets::Internet,
+            },
             ..FilterOptions::default()
         }
     }

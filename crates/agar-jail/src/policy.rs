@@ -21,6 +21,8 @@ pub struct Policy {
     pub monitor: Monitor,
     /// The copy-on-write trees, in any order.
     pub overlays: Vec<Overlay>,
+    /// The trees that are copied in the tiers that have no copy-on-write.
+    pub copies: Vec<Copied>,
     /// Absolute paths that do not exist inside until something inside makes them.
     pub masks: Vec<Raw>,
     /// The user's home directory.
@@ -44,6 +46,15 @@ pub struct Overlay {
     pub work: Raw,
     /// What lies below, topmost first.
     pub lowers: Vec<Raw>,
+}
+
+/// A tree that commands work on a copy of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Copied {
+    /// Where it lies outside.
+    pub target: Raw,
+    /// Where the copy lies.
+    pub copy: Raw,
 }
 
 /// Whether commands may make user namespaces of their own.

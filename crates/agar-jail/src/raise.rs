@@ -34,6 +34,9 @@ pub(crate) fn before(plan: &Plan) -> Result<(), Failed> {
 
 /// Inside the new namespaces: the whole tree, then the move into it.
 pub(crate) fn inside(plan: &Plan) -> Result<(), Failed> {
+    if matches!(plan.root, Root::Host | Root::Helper) {
+        return Ok(());
+    }
     mount::make_private()?;
     let staging = plan.policy.staging.as_path();
     let root = match plan.root {
@@ -43,7 +46,7 @@ pub(crate) fn inside(plan: &Plan) -> Result<(), Failed> {
             tree
         }
         // Cloned again, since what came from outside is locked in its place.
-        Root::Staged => mount::clone_tree(staging)?,
+        Root::Staged | Root::Host | Root::Helper => mount::clone_tree(staging)?,
     };
     let mut masks = Masks::new(plan)?;
     mount::attach(root.as_fd(), staging)?;

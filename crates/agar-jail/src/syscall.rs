@@ -191,10 +191,16 @@ pub(crate) fn signal_group(leader: i32, signal: i32) {
     }
 }
 
-/// Sends a signal to every process of this process-id namespace but the caller.
+/// Sends a signal to everything inside but the caller: every process of its namespace if it is the
+/// first of one, else every descendant.
 pub(crate) fn signal_everyone(signal: i32) {
     if rustix::process::getpid().is_init() {
         signal_one(-1, signal);
+        return;
+    }
+    let mut watch = crate::limit::Watch::default();
+    for pid in watch.below(std::process::id()) {
+        signal_one(pid.cast_signed(), signal);
     }
 }
 

@@ -5,14 +5,17 @@ use crate::landlock::{self, Wall};
 use crate::limit::{self, Sharing};
 use crate::mount::{During, Failed};
 use crate::notify::{Handler, Recorder};
-use crate::plan::Plan;
+use crate::plan::{Plan, Root};
 use crate::policy::{Nested, OldWay};
 use crate::protocol::{self, News};
 use crate::seccomp::{self, Filter, FilterOptions, InstallError};
+use crate::wire::Raw;
 use crate::{capability, syscall};
 use agar_core::fault::Fault;
+use agar_core::walls::Tier;
 use rustix::fd::{AsFd, OwnedFd};
 use std::error::Error;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 
 /// Little is on these stacks, and each touched page is paid for by every idle sandbox.
@@ -49,7 +52,7 @@ pub(super) fn start(
         errno: libc::EPIPE,
     };
     let notes = wait.recv().map_err(|_| gone())??;
-    keep_what_remounting_takes()?;
+    keep_what_remounting_takes(plan.policy.tier)?;
     protocol::send(socket, &News::Ready { notes }, &[]).during(|| "report to the keeper".into())
 }
 
@@ -95,17 +98,20 @@ fn kept(plan: &Plan) -> capability::Set {
 /// Irreversible for this thread.
 fn wear(plan: &Plan, hand_over: &mpsc::Sender<OwnedFd>) -> Result<Vec<String>, Failed> {
     let mut notes = Vec::new();
+    if plan.policy.tier == Tier::None {
+        notes.push("no walls: the command works on a copy, and that is all".into());
+        return Ok(notes);
+    }
     let kept = kept(plan);
-    capability::keep_in_bounding(kept).map_err(|error| told(&error))?;
+    // Elsewhere there is nothing to take away, and no right to take it.
+    if plan.policy.tier == Tier::Full {
+        capability::keep_in_bounding(kept).map_err(|error| told(&error))?;
+    }
     capability::keep_only(kept).map_err(|error| told(&error))?;
     if plan.policy.old_ways.contains(&OldWay::NoLandlock) {
         notes.push("no Landlock: switched off by a setting".into());
     } else {
-        let wall = match plan.policy.nested {
-            Nested::Refused => Wall::second(plan.writable.iter().map(crate::wire::Raw::as_path)),
-            Nested::Allowed => Wall::nested(),
-        };
-        let raised = landlock::raise(&wall).map_err(|error| told(&error))?;
+        let raised = landlock::raise(&wall(plan)?).map_err(|error| told(&error))?;
         notes.extend(
             raised
                 .missing()
@@ -114,6 +120,28 @@ fn wear(plan: &Plan, hand_over: &mpsc::Sender<OwnedFd>) -> Result<Vec<String>, F
     }
     filter(plan, hand_over, &mut notes)?;
     Ok(notes)
+}
+
+fn wall(plan: &Plan) -> Result<Wall, Failed> {
+    let writable = plan.writable.iter().map(Raw::as_path);
+    match (plan.root, plan.policy.nested) {
+        (Root::Host, _) => {
+            let masks: Vec<PathBuf> = plan
+                .policy
+                .masks
+                .iter()
+                .cloned()
+                .map(PathBuf::from)
+                .collect();
+            let readable = landlock::around(Path::new("/"), &masks)
+                .during(|| "find what lies beside the masked paths".into())?;
+            Ok(Wall::only(readable, writable))
+        }
+        (Root::ReadOnly | Root::Staged | Root::Helper, Nested::Refused) => {
+            Ok(Wall::second(writable))
+        }
+        (Root::ReadOnly | Root::Staged | Root::Helper, Nested::Allowed) => Ok(Wall::nested()),
+    }
 }
 
 /// Puts on the filter, and hands the descriptor on which the kernel asks to whoever answers.
@@ -137,6 +165,7 @@ fn filter(
             notes.push("executions are not recorded: this machine is itself watched".into());
             let silent = FilterOptions {
                 nested: wanted.nested,
+                sockets: wanted.sockets,
                 ..FilterOptions::default()
             };
             let program = Filter::build(&silent);
@@ -148,14 +177,20 @@ fn filter(
     }
 }
 
-/// The first thread gives up everything but what it takes to lay layers anew.
-fn keep_what_remounting_takes() -> Result<(), Failed> {
-    let kept = capability::Set::SYS_ADMIN
-        | capability::Set::DAC_OVERRIDE
-        | capability::Set::DAC_READ_SEARCH
-        | capability::Set::FOWNER
-        | capability::Set::CHOWN
-        | capability::Set::FSETID;
+/// The first thread gives up everything but what it takes to lay layers anew, where it has that.
+fn keep_what_remounting_takes(tier: Tier) -> Result<(), Failed> {
+    let kept = match tier {
+        Tier::Full => {
+            capability::Set::SYS_ADMIN
+                | capability::Set::DAC_OVERRIDE
+                | capability::Set::DAC_READ_SEARCH
+                | capability::Set::FOWNER
+                | capability::Set::CHOWN
+                | capability::Set::FSETID
+        }
+        Tier::Helper | Tier::Landlock => capability::Set::empty(),
+        Tier::None => return Ok(()),
+    };
     capability::keep_only(kept).map_err(|error| told(&error))
 }
 

@@ -97,6 +97,13 @@ impl Watch {
         name.map(|name| format!("{name} (pid {inside})"))
     }
 
+    /// Every process below a process, as numbered here.
+    pub fn below(&mut self, top: u32) -> Vec<u32> {
+        // One that is gone has nobody below it.
+        drop(self.gather(top));
+        std::mem::take(&mut self.seen)
+    }
+
     /// Fills `seen` with every process below the init.
     fn gather(&mut self, init: u32) -> io::Result<()> {
         self.seen.clear();

@@ -25,6 +25,11 @@ impl fmt::Display for Plan {
         match self.root {
             Root::ReadOnly => writeln!(f, "ro        /")?,
             Root::Staged => writeln!(f, "root      as staged")?,
+            Root::Helper => writeln!(f, "root      by bubblewrap")?,
+            Root::Host => writeln!(f, "root      the host's own")?,
+        }
+        for copied in &self.policy.copies {
+            writeln!(f, "copy      {} in {}", copied.target, copied.copy)?;
         }
         for step in &self.steps {
             writeln!(f, "{step}")?;

@@ -2,9 +2,7 @@
 
 use super::*;
 use crate::machine::MountPoint;
-use crate::policy::Monitor;
 use agar_core::limits::Limits;
-use agar_core::walls::Tier;
 
 fn machine(uid: u32) -> Machine {
     let mount = |target: &str, kind: &str| MountPoint {
@@ -47,6 +45,7 @@ fn policy(overlays: Vec<Overlay>) -> Policy {
         nested: Nested::Refused,
         monitor: Monitor::Executions,
         overlays,
+        copies: Vec::new(),
         masks: vec![
             "/home/ada/.ssh".into(),
             "/home/ada/work/.env".into(),
