@@ -9,6 +9,7 @@
 )]
 
 pub mod capability;
+pub mod cgroup;
 pub mod client;
 mod detach;
 mod init;

@@ -11,6 +11,7 @@
 )]
 
 mod capability;
+mod cgroup;
 mod child;
 mod jail;
 mod landlock;

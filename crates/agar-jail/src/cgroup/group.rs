@@ -1,0 +1,346 @@
+//! One sandbox's group: its limits, what it uses, freezing, killing, and taking it away.
+
+use super::hierarchy::{Hierarchy, make_directory};
+use super::{Controller, GroupError, step, text};
+use agar_core::limits::{Limits, Resource};
+use rustix::event::{PollFd, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, kill_process};
+use std::path::{Path, PathBuf};
+
+/// The init and its threads are in the group too, and are not the sandbox's.
+const PROCESSES_OF_OURS: u64 = 4;
+/// Length of a processor quota's period.
+const PERIOD_US: u64 = 100_000;
+/// How often a group that is still busy is tried again, two milliseconds apart.
+const TRIES_MAX: u32 = 500;
+
+/// A group of processes that the kernel counts together.
+#[derive(Debug)]
+pub struct Group {
+    parts: Vec<Part>,
+    enforced: Vec<Resource>,
+    missing: Vec<(Resource, String)>,
+}
+
+/// The group's directory in one hierarchy, and what it is there for.
+#[derive(Debug)]
+struct Part {
+    directory: PathBuf,
+    unified: bool,
+    controllers: Vec<Controller>,
+}
+
+/// What a group has used so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct GroupUsage {
+    /// The most memory at once, where the kernel keeps it; what counts as memory includes files in
+    /// memory and the page cache that the group filled.
+    pub memory_peak_bytes: Option<u64>,
+    /// Memory now.
+    pub memory_bytes: Option<u64>,
+    /// Processor time of all its processes, in microseconds.
+    pub cpu_us: Option<u64>,
+}
+
+impl Group {
+    pub(super) fn create(
+        places: &[(Controller, Hierarchy)],
+        name: &str,
+        limits: &Limits,
+    ) -> Result<Self, GroupError> {
+        let mut group = Self {
+            parts: Vec::new(),
+            enforced: Vec::new(),
+            missing: Vec::new(),
+        };
+        for (controller, hierarchy) in places {
+            let directory = hierarchy.home().join(name);
+            if let Some(part) = group
+                .parts
+                .iter_mut()
+                .find(|part| part.directory == directory)
+            {
+                part.controllers.push(*controller);
+                continue;
+            }
+            match make(hierarchy, name) {
+                Ok(directory) => group.parts.push(Part {
+                    directory,
+                    unified: hierarchy.is_unified(),
+                    controllers: vec![*controller],
+                }),
+                // The limit that needs it is reported as missing below.
+                Err(_) if !group.parts.is_empty() => {}
+                Err(errno) => return Err(step("make the control group", &directory)(errno)),
+            }
+        }
+        group.set_limits(limits);
+        Ok(group)
+    }
+
+    fn set_limits(&mut self, limits: &Limits) {
+        if let Some(bytes) = limits.memory_bytes {
+            let outcome = self.set_memory(bytes.0);
+            self.note(Resource::Memory, outcome);
+        }
+        if let Some(percent) = limits.cpu_percent {
+            let outcome = self.set_cpu(percent);
+            self.note(Resource::Cpu, outcome);
+        }
+        if let Some(processes) = limits.processes {
+            let outcome = self.set_processes(u64::from(processes));
+            self.note(Resource::Processes, outcome);
+        }
+    }
+
+    fn note(&mut self, resource: Resource, outcome: Result<(), String>) {
+        match outcome {
+            Ok(()) => self.enforced.push(resource),
+            Err(reason) => self.missing.push((resource, reason)),
+        }
+    }
+
+    fn set_memory(&self, bytes: u64) -> Result<(), String> {
+        let part = self.part(Controller::Memory)?;
+        let value = bytes.to_string();
+        let swap = if part.unified {
+            part.write("memory.max", &value)?;
+            // Where the kernel lacks it, the keeper ends the rest when it sees the first one killed.
+            drop(part.write("memory.oom.group", "1"));
+            part.write("memory.swap.max", "0")
+        } else {
+            part.write("memory.limit_in_bytes", &value)?;
+            part.write("memory.memsw.limit_in_bytes", &value)
+        };
+        swap.or_else(|reason| {
+            if machine_swaps() {
+                Err(format!("swap is not limited: {reason}"))
+            } else {
+                Ok(())
+            }
+        })
+    }
+
+    fn set_cpu(&self, percent: u32) -> Result<(), String> {
+        let part = self.part(Controller::Cpu)?;
+        let quota = (u64::from(percent) * PERIOD_US / 100).max(1000);
+        if part.unified {
+            part.write("cpu.max", &format!("{quota} {PERIOD_US}"))
+        } else {
+            part.write("cpu.cfs_period_us", &PERIOD_US.to_string())?;
+            part.write("cpu.cfs_quota_us", &quota.to_string())
+        }
+    }
+
+    fn set_processes(&self, processes: u64) -> Result<(), String> {
+        let limit = processes.saturating_add(PROCESSES_OF_OURS).to_string();
+        self.part(Controller::Pids)?.write("pids.max", &limit)
+    }
+
+    fn part(&self, controller: Controller) -> Result<&Part, String> {
+        self.parts
+            .iter()
+            .find(|part| part.controllers.contains(&controller))
+            .ok_or_else(|| format!("no {} controller here", controller.legacy_name()))
+    }
+
+    /// The limits that the kernel keeps.
+    pub fn enforced(&self) -> &[Resource] {
+        &self.enforced
+    }
+
+    /// The limits that were asked for and are not kept by this group, each with the reason.
+    pub fn missing(&self) -> &[(Resource, String)] {
+        &self.missing
+    }
+
+    /// The group's directories, to be written down: [`remove_recorded`] takes them away after a
+    /// keeper that could not.
+    pub fn directories(&self) -> impl Iterator<Item = &Path> {
+        self.parts.iter().map(|part| part.directory.as_path())
+    }
+
+    /// Moves a process in. What it starts from then on is in the group too.
+    pub fn attach(&self, pid: u32) -> Result<(), GroupError> {
+        for part in &self.parts {
+            let procs = part.directory.join("cgroup.procs");
+            text::write(&procs, &pid.to_string())
+                .map_err(step("put a process into the control group", &procs))?;
+        }
+        Ok(())
+    }
+
+    /// What the group has used so far.
+    pub fn usage(&self) -> GroupUsage {
+        let memory = self.part(Controller::Memory).ok();
+        let number = |modern: &str, legacy: &str| {
+            let part = memory?;
+            let name = if part.unified { modern } else { legacy };
+            text::number(&part.directory.join(name))
+        };
+        GroupUsage {
+            memory_peak_bytes: number("memory.peak", "memory.max_usage_in_bytes"),
+            memory_bytes: number("memory.current", "memory.usage_in_bytes"),
+            cpu_us: self.cpu_us(),
+        }
+    }
+
+    fn cpu_us(&self) -> Option<u64> {
+        let part = self.part(Controller::CpuAccount).ok()?;
+        if part.unified {
+            text::keyed(&part.directory.join("cpu.stat"), "usage_usec")
+        } else {
+            text::number(&part.directory.join("cpuacct.usage"))
+                .map(|nanoseconds| nanoseconds / 1000)
+        }
+    }
+
+    /// Whether the kernel killed a process because the memory limit was reached.
+    pub fn oom_happened(&self) -> bool {
+        self.part(Controller::Memory).is_ok_and(|part| {
+            let file = if part.unified {
+                "memory.events"
+            } else {
+                "memory.oom_control"
+            };
+            text::keyed(&part.directory.join(file), "oom_kill").is_some_and(|count| count > 0)
+        })
+    }
+
+    /// Whether a process could not be started because of the limit on processes.
+    pub fn pids_limit_hit(&self) -> bool {
+        self.part(Controller::Pids).is_ok_and(|part| {
+            text::keyed(&part.directory.join("pids.events"), "max").is_some_and(|count| count > 0)
+        })
+    }
+
+    /// Asks the kernel to stop every process of the group; [`Self::is_frozen`] says when it has.
+    pub fn freeze(&self) -> Result<(), GroupError> {
+        self.set_frozen("1", "FROZEN")
+    }
+
+    /// Lets the processes of the group go on.
+    pub fn thaw(&self) -> Result<(), GroupError> {
+        self.set_frozen("0", "THAWED")
+    }
+
+    fn set_frozen(&self, modern: &str, legacy: &str) -> Result<(), GroupError> {
+        let part = self
+            .part(Controller::Core)
+            .map_err(|_| GroupError::NoPlace)?;
+        let (file, value) = if part.unified {
+            (part.directory.join("cgroup.freeze"), modern)
+        } else {
+            (part.directory.join("freezer.state"), legacy)
+        };
+        text::write(&file, value).map_err(step("freeze or thaw the control group", &file))
+    }
+
+    /// Whether every process of the group stands still.
+    pub fn is_frozen(&self) -> bool {
+        let Ok(part) = self.part(Controller::Core) else {
+            return false;
+        };
+        if part.unified {
+            text::keyed(&part.directory.join("cgroup.events"), "frozen") == Some(1)
+        } else {
+            text::read(&part.directory.join("freezer.state"))
+                .is_ok_and(|state| state.trim() == "FROZEN")
+        }
+    }
+
+    /// Kills every process of the group, also while new ones are being started.
+    pub fn kill_all(&self) {
+        for part in &self.parts {
+            kill(&part.directory);
+        }
+    }
+
+    /// Takes the group away once its processes are gone; kills what is left. Gives the directories
+    /// that could not be removed.
+    pub fn remove(self) -> Vec<PathBuf> {
+        let directories: Vec<PathBuf> = self.directories().map(Path::to_owned).collect();
+        remove_recorded(&directories)
+    }
+}
+
+impl Part {
+    fn write(&self, file: &str, value: &str) -> Result<(), String> {
+        text::write(&self.directory.join(file), value).map_err(|errno| format!("{file}: {errno}"))
+    }
+}
+
+/// Whether there is swap to spill into: below the heading, one line for each.
+fn machine_swaps() -> bool {
+    text::read(Path::new("/proc/swaps")).is_ok_and(|swaps| swaps.lines().count() > 1)
+}
+
+/// Makes the directory; another command may take away the empty one around it meanwhile.
+fn make(hierarchy: &Hierarchy, name: &str) -> Result<PathBuf, Errno> {
+    let mut last = Errno::NOENT;
+    for _ in 0..8 {
+        let directory = hierarchy.open()?.join(name);
+        match make_directory(&directory) {
+            Ok(()) => return Ok(directory),
+            Err(Errno::NOENT) => last = Errno::NOENT,
+            Err(errno) => return Err(errno),
+        }
+    }
+    Err(last)
+}
+
+/// Ends what is left in these groups and removes them, together with the directory around them if
+/// that is empty then. Gives those that could not be removed.
+pub fn remove_recorded(directories: &[PathBuf]) -> Vec<PathBuf> {
+    directories
+        .iter()
+        .filter(|directory| !remove_one(directory))
+        .cloned()
+        .collect()
+}
+
+fn remove_one(directory: &Path) -> bool {
+    for _ in 0..TRIES_MAX {
+        match rustix::fs::rmdir(directory) {
+            Ok(()) | Err(Errno::NOENT) => {
+                if let Some(home) = directory.parent() {
+                    // Not empty while other sandboxes live.
+                    let _ = rustix::fs::rmdir(home);
+                }
+                return true;
+            }
+            Err(Errno::BUSY) => {
+                kill(directory);
+                pause();
+            }
+            Err(_) => return false,
+        }
+    }
+    false
+}
+
+/// A process that is killed leaves its group a moment later.
+fn pause() {
+    let none: &mut [PollFd<'_>] = &mut [];
+    let moment = Timespec {
+        tv_sec: 0,
+        tv_nsec: 2_000_000,
+    };
+    let _ = poll(none, Some(&moment));
+}
+
+fn kill(directory: &Path) {
+    if text::write(&directory.join("cgroup.kill"), "1").is_ok() {
+        return;
+    }
+    // One by one; a process that forks faster than this is stopped by the limit on processes.
+    let processes = text::read(&directory.join("cgroup.procs")).unwrap_or_default();
+    for process in processes.lines().filter_map(|line| line.parse().ok()) {
+        if let Some(pid) = Pid::from_raw(process) {
+            let _ = kill_process(pid, Signal::KILL);
+        }
+    }
+    // The frozen do not die.
+    let _ = text::write(&directory.join("freezer.state"), "THAWED");
+}
