@@ -3,6 +3,7 @@
 pub mod base;
 pub mod change;
 pub mod copy;
+pub mod git;
 pub mod layer;
 pub mod merge;
 pub mod project;

@@ -31,6 +31,7 @@ pub use faults::{Fate, Faults, NoFaults};
 pub use ground::Stamp;
 pub use item::{Content, Item, Source, compare};
 pub use journal::Label;
+pub(crate) use proposal::is_git;
 pub use proposal::{Hunk, Outcome, Planned, PrepareError, Proposal, Reason};
 pub use recover::{Recovered, Settled};
 pub use undo::{Promotion, UndoError};

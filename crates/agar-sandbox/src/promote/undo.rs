@@ -131,6 +131,24 @@ impl Promotions {
         Ok(proposal)
     }
 
+    /// What a promotion changed, path by path: before and after, to make a commit of it.
+    pub fn changes(&self, id: PromotionId) -> Result<Vec<Item>, UndoError> {
+        let directory: Arc<Path> = self.directory.join(id.to_string()).into();
+        let unreadable = |source| UndoError::Record { id, source };
+        let story = committed(&directory).map_err(unreadable)?;
+        let (started, intent) = story.ok_or(UndoError::NotFound { id })?;
+        let mut items = Vec::with_capacity(intent.changes.len());
+        for change in &intent.changes {
+            let mut item = way_back(&directory, change).map_err(unreadable)?;
+            std::mem::swap(&mut item.base, &mut item.theirs);
+            for side in [&mut item.base, &mut item.theirs] {
+                stand_in(side, &started.root, &change.path);
+            }
+            items.push(item);
+        }
+        Ok(items)
+    }
+
     /// Forgets a promotion: it cannot be undone any more.
     pub fn forget(&self, id: PromotionId) -> io::Result<()> {
         remove_tree(&self.directory.join(id.to_string()))
@@ -144,6 +162,15 @@ fn committed(directory: &Path) -> io::Result<Option<(Started, Intent)>> {
         (Some(started), Some(intent), Some(End::Committed)) => Some((started, intent)),
         _ => None,
     })
+}
+
+/// Where a content was not kept, the project's own file is it, until somebody edits it.
+fn stand_in(side: &mut Source, root: &Path, path: &Path) {
+    if let Source::File { content, .. } = side
+        && matches!(content, Content::Known(_))
+    {
+        *content = Content::beneath(root, path);
+    }
 }
 
 fn way_back(directory: &Arc<Path>, change: &Change) -> io::Result<Item> {

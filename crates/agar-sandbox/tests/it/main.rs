@@ -9,6 +9,7 @@ mod base;
 mod change_git;
 mod change_overlay;
 mod crash;
+mod git;
 mod overlay;
 mod play;
 mod promote;
