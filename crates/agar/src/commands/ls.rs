@@ -3,9 +3,10 @@
 use crate::DONE;
 use crate::context::Context;
 use crate::report::Failure;
-use crate::ui::human;
+use crate::ui::block::{self, Block};
 use crate::ui::palette::{Palette, Tone};
 use crate::ui::table::{Cell, Table};
+use crate::ui::{Form, human};
 use agar_core::seam::Timestamp;
 use agar_core::size::Bytes;
 use agar_core::state::State;
@@ -44,6 +45,13 @@ pub fn run(args: &LsArgs, context: &Context) -> Result<u8, Failure> {
         collected: args.gone,
     };
     let answer = list(&context.engine()?, &request)?;
+    if answer.sandboxes.is_empty() && context.ui.form == Form::Words {
+        if context.ui.terminals.stderr && !args.quiet {
+            let line = "no sandboxes here; `agar try -- COMMAND` makes one";
+            context.ui.say_block(&Block::new().line(block::NOTE, line));
+        }
+        return Ok(DONE);
+    }
     let now = context.environment.now();
     context.ui.answer(&answer, |answer, palette| {
         if args.quiet {

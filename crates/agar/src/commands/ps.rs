@@ -3,9 +3,9 @@
 use crate::DONE;
 use crate::context::Context;
 use crate::report::Failure;
-use crate::ui::human;
 use crate::ui::palette::{Palette, Tone};
 use crate::ui::table::{Cell, Table};
+use crate::ui::{Form, human};
 use agar_core::size::Bytes;
 use agar_core::text::printable;
 use agar_engine::processes::{ProcessesAnswer, ProcessesRequest, processes};
@@ -35,6 +35,9 @@ pub fn run(args: &PsArgs, context: &Context) -> Result<u8, Failure> {
         everywhere: args.everywhere,
     };
     let answer = processes(&context.engine()?, &request)?;
+    if answer.processes.is_empty() && context.ui.form == Form::Words {
+        return Ok(DONE);
+    }
     context.ui.answer(&answer, table)?;
     Ok(DONE)
 }

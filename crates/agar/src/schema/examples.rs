@@ -36,6 +36,9 @@ use agar_engine::{BaseView, BulkView, ChangeKind, ChangeView, ChangedFile, RunVi
 use serde::Serialize;
 use serde_json::{Value, json};
 
+/// Stands for a value whose shape is not promised.
+pub const ANYTHING: &str = "(anything)";
+
 const BORN: Timestamp = Timestamp::from_millis(1_790_000_000_000);
 
 /// Every name that has a schema, with its examples.
@@ -66,7 +69,7 @@ pub fn all() -> Vec<(&'static str, Vec<Value>)> {
                 until: 3,
             })),
         ),
-        ("inspect", values([inspect()])),
+        ("inspect", values(inspections())),
         (
             "cp",
             values(sandboxes().map(|sandbox| CopyAnswer {
@@ -85,13 +88,10 @@ pub fn all() -> Vec<(&'static str, Vec<Value>)> {
             "jail",
             values([JailPlanAnswer {
                 text: "overlay /home/ana".to_owned(),
-                plan: json!({}),
-            }])
-            .into_iter()
-            .map(open_plan)
-            .collect(),
+                plan: json!(ANYTHING),
+            }]),
         ),
-        ("config", values([config()])),
+        ("config", values(configs())),
         ("approve", values([approve()])),
         ("init", values([init()])),
         ("error", values(failures())),
@@ -103,12 +103,6 @@ fn values<T: Serialize>(answers: impl IntoIterator<Item = T>) -> Vec<Value> {
         .into_iter()
         .filter_map(|answer| serde_json::to_value(answer).ok())
         .collect()
-}
-
-/// The plan's own shape belongs to the jail and is not promised here.
-fn open_plan(mut value: Value) -> Value {
-    value["plan"] = json!([]);
-    value
 }
 
 fn id(seed: u8) -> SandboxId {
@@ -371,9 +365,17 @@ pub fn inspect() -> InspectAnswer {
             number: 12,
             at: BORN,
             kind: "run.started".to_owned(),
-            data: json!({}),
+            data: json!(ANYTHING),
         }],
     }
+}
+
+fn inspections() -> [InspectAnswer; 2] {
+    let live = InspectAnswer {
+        sandbox: other(),
+        ..inspect()
+    };
+    [inspect(), live]
 }
 
 fn diffs() -> impl Iterator<Item = DiffAnswer> {
@@ -528,6 +530,15 @@ pub fn config() -> ConfigAnswer {
         files: vec!["/home/ana/src/shop/agar.toml".to_owned()],
         unapproved: vec!["network.mode".to_owned()],
     }
+}
+
+fn configs() -> [ConfigAnswer; 2] {
+    let mut open = config();
+    open.settings.truncate(1);
+    for setting in &mut open.settings {
+        setting.value = json!(ANYTHING);
+    }
+    [config(), open]
 }
 
 fn approve() -> ApproveAnswer {

@@ -43,10 +43,11 @@ pub fn verdict(run: &RunView) -> Block {
     let mut block = Block::new();
     let (label, first) = first(run);
     let mut parts = vec![first];
-    if !matches!(run.end, Some(End::Stopped { .. })) {
+    let ran = !matches!(run.end, Some(End::NotFound | End::NotExecutable { .. }));
+    if ran && !matches!(run.end, Some(End::Stopped { .. })) {
         parts.push(human::duration(run.usage.wall_ms));
     }
-    if run.usage.memory_peak_bytes > 0 {
+    if ran && run.usage.memory_peak_bytes > 0 {
         parts.push(format!("{} peak", Bytes(run.usage.memory_peak_bytes)));
     }
     if run.left_running > 0 {
@@ -67,7 +68,7 @@ pub fn verdict(run: &RunView) -> Block {
             .collect();
         block.push_more(format!("the walls refused {}", calls.join(", ")));
     }
-    for note in &run.notes {
+    for note in run.notes.iter().filter(|_| run.end != Some(End::NotFound)) {
         block.push_more(printable(note));
     }
     if let Some(End::Stopped { breach }) = &run.end {
@@ -183,8 +184,8 @@ mod tests {
         failed  exit 3 · 14.2 s · 212 MB peak
         failed  killed by SIGKILL · 14.2 s · 212 MB peak
         stopped  by Ctrl-C · 14.2 s · 212 MB peak
-        failed  there is no program called `cargo` inside · 14.2 s · 212 MB peak
-        failed  `cargo` cannot be executed · 14.2 s · 212 MB peak
+        failed  there is no program called `cargo` inside
+        failed  `cargo` cannot be executed
         failed  the sandbox ended under it · 14.2 s · 212 MB peak
         ");
     }

@@ -1,0 +1,104 @@
+//! Every JSON answer of the real program has the shape that is published for it.
+
+use crate::world::repository;
+use agar::schema;
+use agar_testkit::{Outcome, World};
+
+#[track_caller]
+fn checked(verb: &str, outcome: &Outcome) -> serde_json::Value {
+    let answer: serde_json::Value = serde_json::from_str(&outcome.stdout)
+        .unwrap_or_else(|error| panic!("{verb}: {error}\n{}\n{}", outcome.stdout, outcome.stderr));
+    let schema = schema::of(verb).expect("the command has a schema");
+    assert_eq!(
+        schema::mismatch(&schema, &answer),
+        None,
+        "{verb}: {answer:#}"
+    );
+    answer
+}
+
+fn changed(world: &World) -> serde_json::Value {
+    let script = "echo more >> notes.txt; echo new > fresh.txt; rm README.md";
+    let outcome = world.agar(["try", "--keep", "--json", "--", "sh", "-c", script]);
+    checked("try", &outcome)
+}
+
+#[test]
+fn answers_about_a_sandbox_fit_their_schemas() {
+    let world = repository();
+    let tried = changed(&world);
+    assert_eq!(tried["decision"], "kept");
+    assert_eq!(tried["run"]["end"]["how"], "exited");
+    let alias = tried["sandbox"]["alias"].as_str().unwrap().to_owned();
+    for verb in ["ls", "ps", "logs", "inspect", "diff"] {
+        let words: Vec<&str> = match verb {
+            "ls" | "ps" => vec![verb, "--json"],
+            verb => vec![verb, alias.as_str(), "--json"],
+        };
+        checked(verb, &world.agar(words));
+    }
+    let from = format!("{alias}:fresh.txt");
+    checked("cp", &world.agar(["cp", &from, "copied.txt", "--json"]));
+    assert_eq!(world.read("copied.txt"), "new\n");
+    checked("rm", &world.agar(["rm", &alias, "--json"]));
+}
+
+#[test]
+fn answers_of_commands_fit_their_schemas() {
+    let world = repository();
+    checked("run", &world.agar(["run", "--json", "--", "true"]));
+    checked(
+        "run",
+        &world.agar(["run", "--json", "--", "no-such-program"]),
+    );
+    checked("create", &world.agar(["create", "--json", "--note", "n"]));
+    checked("exec", &world.agar(["exec", "--json", "--", "true"]));
+    checked("ps", &world.agar(["ps", "--json"]));
+    checked("rm", &world.agar(["rm", "--all", "--force", "--json"]));
+    checked("prune", &world.agar(["prune", "--dry-run", "--json"]));
+    checked("jail", &world.agar(["jail", "plan", "--json"]));
+}
+
+#[test]
+fn answers_about_the_machine_and_the_settings_fit_their_schemas() {
+    let world = repository();
+    checked("doctor", &world.agar(["doctor", "--tries", "1", "--json"]));
+    checked("config", &world.agar(["config", "show", "--json"]));
+    checked("init", &world.agar(["init", "--dry-run", "--json"]));
+}
+
+#[test]
+fn applying_and_undoing_answer_in_their_schemas() {
+    let world = repository();
+    changed(&world);
+    let applied = checked("apply", &world.agar(["apply", "--json"]));
+    assert_eq!(applied["applied"], true);
+    assert!(world.has("fresh.txt") && !world.has("README.md"));
+    let undone = checked("undo", &world.agar(["undo", "--json"]));
+    assert_eq!(undone["undone"], true);
+    assert!(!world.has("fresh.txt") && world.has("README.md"));
+}
+
+#[test]
+fn a_failure_is_json_too() {
+    let world = repository();
+    for (words, code, word) in [
+        (&["diff", "--json"][..], 3, "not_found"),
+        (&["diff", "--bogus", "--json"], 2, "invalid"),
+        (&["run", "--json"], 125, "invalid"),
+    ] {
+        let outcome = world.agar(words);
+        assert_eq!(outcome.code(), code, "{words:?}");
+        let answer = checked("error", &outcome);
+        assert_eq!(answer["error"]["code"], word);
+        assert_eq!(outcome.stderr, "");
+    }
+}
+
+#[test]
+fn the_commands_output_is_not_mixed_with_the_answer() {
+    let world = repository();
+    let outcome = world.agar(["run", "--json", "--", "echo", "from inside"]);
+    checked("run", &outcome);
+    assert_eq!(outcome.stderr, "from inside\n");
+}

@@ -1,0 +1,11 @@
+//! The command line as a person, a script and a program meet it: the real program, real sandboxes.
+
+mod answers;
+mod exit_status;
+mod help;
+mod names;
+mod pipes;
+mod said;
+mod terminal;
+mod trying;
+mod world;

@@ -1,0 +1,102 @@
+//! What the listing commands print, whole outputs.
+
+use crate::world::{assert_told, plain, repository, told};
+
+#[test]
+fn run_keeps_what_changed_and_says_nothing_into_a_pipe() {
+    let world = repository();
+    let outcome = world.agar(["run", "--", "sh", "-c", "echo out; echo x > fresh.txt"]);
+    assert_eq!(told(&world, &outcome), "out\n");
+    assert_eq!(
+        world.agar(["diff", "--names"]).success().stdout,
+        "fresh.txt\n"
+    );
+    world
+        .agar(["run", "--rm", "--", "touch", "other.txt"])
+        .success();
+    assert_eq!(world.agar(["ls", "-q"]).success().stdout.lines().count(), 1);
+}
+
+#[test]
+fn logs_show_both_streams_of_the_last_run() {
+    let world = plain();
+    let script = "echo one; echo two >&2; echo three";
+    world
+        .agar(["run", "--keep", "--", "sh", "-c", script])
+        .success();
+    let logs = world.agar(["logs"]).success().stdout;
+    let mut lines: Vec<&str> = logs.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(lines, ["one", "three", "two"]);
+    let last = world.agar(["logs", "--tail", "1"]).success().stdout;
+    assert_eq!(last.lines().count(), 1);
+}
+
+#[test]
+fn a_process_left_behind_is_listed_and_ends_with_the_sandbox() {
+    let world = plain();
+    world.agar(["create", "--name", "calm-fern"]).success();
+    world
+        .agar(["exec", "--", "sh", "-c", "sleep 1000 >/dev/null 2>&1 &"])
+        .success();
+    let listed = world.agar(["ps"]).success().stdout;
+    assert!(listed.contains("sleep 1000"), "{listed}");
+    world.agar(["rm", "--force"]).success();
+    assert_eq!(world.agar(["ps"]).success().stdout, "");
+}
+
+#[test]
+fn files_are_copied_both_ways() {
+    let world = repository();
+    world.agar(["create", "--name", "calm-fern"]).success();
+    world.write("../input.txt", "from outside\n");
+    world
+        .agar(["cp", "../input.txt", "calm-fern:src/"])
+        .success();
+    let read = world.agar(["exec", "--", "cat", "src/input.txt"]).success();
+    assert_eq!(read.stdout, "from outside\n");
+    world.agar(["cp", ":src/main.rs", "../out.rs"]).success();
+    assert_eq!(world.read("../out.rs"), world.read("src/main.rs"));
+    world.agar(["rm", "--force"]).success();
+}
+
+#[test]
+fn colours_are_only_where_they_are_wanted() {
+    let world = repository();
+    world.agar(["try", "--keep", "--", "touch", "x"]).success();
+    assert!(!world.agar(["ls"]).stdout.contains('\x1b'));
+    let forced = world
+        .command(["ls", "--color", "always"])
+        .env("NO_COLOR", "1")
+        .run();
+    assert!(forced.stdout.contains("\x1b[36m"));
+}
+
+#[test]
+fn the_directory_can_be_named() {
+    let world = repository();
+    let project = world.project();
+    let outcome = world
+        .command(["-C", &*project.to_string_lossy(), "run", "--", "pwd"])
+        .current_dir(world.root())
+        .run()
+        .success();
+    assert_eq!(outcome.stdout.trim(), project.to_string_lossy());
+}
+
+#[test]
+fn a_settings_file_is_written_once() {
+    let world = repository();
+    world.write("Cargo.toml", "[package]\nname = \"x\"\n");
+    let outcome = world.agar(["init"]).success();
+    assert_told!(told(&world, &outcome), @"");
+    let again = world.agar(["init"]);
+    assert_eq!(again.code(), 4, "{}", again.stderr);
+    assert!(
+        world
+            .agar(["config", "show", "limits", "--origin"])
+            .success()
+            .stdout
+            .contains("limits.")
+    );
+}
