@@ -1,6 +1,7 @@
 //! The promised numbers, measured beside their peers in one run.
 
 use crate::program;
+use agar_testkit::world;
 use anyhow::Result;
 use std::path::Path;
 
@@ -17,6 +18,8 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<()> {
                 "agar-bench",
                 "--",
             ])
-            .args(words),
+            .args(words)
+            .env(world::PROGRAM_VARIABLE, root.join("target/release/agar"))
+            .env(world::DIRECTORY_VARIABLE, root.join("target/tmp")),
     )
 }

@@ -44,6 +44,10 @@ fn of_source(path: &Path, text: &str, excused: bool) -> Vec<String> {
             "{shown}: the name says nothing about what is in it"
         ));
     }
+    // A file of nothing but its neighbour's tests needs neither.
+    if stem == "tests" {
+        return complaints;
+    }
     let header = text.lines().find(|line| !line.starts_with("#!["));
     if !header.is_some_and(|line| line.starts_with("//!")) {
         complaints.push(format!("{shown}: no header that says why it exists"));
@@ -165,6 +169,7 @@ mod tests {
         assert!(about("a/src/x.rs", &long).contains("501 lines"));
         let tested = format!("//! W\n#[cfg(test)]\n{}", "x\n".repeat(900));
         assert_eq!(about("a/src/x.rs", &tested), "");
+        assert_eq!(about("a/src/x/tests.rs", "use super::*;\n"), "");
     }
 
     #[test]

@@ -1,0 +1,104 @@
+//! The benchmarks, one file each, and what they share.
+
+pub(crate) mod apply;
+pub(crate) mod build;
+pub(crate) mod create;
+pub(crate) mod exec;
+pub(crate) mod freeze;
+pub(crate) mod git;
+pub(crate) mod idle;
+pub(crate) mod rate;
+pub(crate) mod size;
+
+use agar_testkit::World;
+use anyhow::{Context as _, Result};
+use std::path::Path;
+use std::process::Command;
+
+/// The command, as the test kit finds it.
+const AGAR: &str = "agar";
+
+/// A world whose project has this many small files in directories of a hundred.
+pub(crate) fn world_of(files: usize) -> Result<World> {
+    let world = World::new(AGAR);
+    fill(&world.project(), files)?;
+    Ok(world)
+}
+
+/// Fills the directory with small files.
+pub(crate) fn fill(directory: &Path, files: usize) -> Result<()> {
+    for number in 0..files {
+        let place = directory.join(format!("d{}", number / 100));
+        if number % 100 == 0 {
+            fs_err::create_dir_all(&place)?;
+        }
+        fs_err::write(place.join(format!("f{number}")), format!("file {number}\n"))?;
+    }
+    Ok(())
+}
+
+/// The command with these words, not yet started.
+pub(crate) fn agar(world: &World, words: &[&str]) -> Command {
+    world.command(words).into_command()
+}
+
+/// A program in the world's environment, outside any sandbox.
+pub(crate) fn outside(world: &World, program: &str, words: &[&str]) -> Command {
+    world.invoke(program).args(words).into_command()
+}
+
+/// The usual peer: a read-only view of the machine in namespaces of its own, no copy-on-write.
+pub(crate) fn bubblewrap(world: &World, words: &[&str]) -> Command {
+    let flags = [
+        "--ro-bind",
+        "/",
+        "/",
+        "--unshare-all",
+        "--dev",
+        "/dev",
+        "--proc",
+        "/proc",
+        "--",
+    ];
+    world.invoke("bwrap").args(flags).args(words).into_command()
+}
+
+/// Installs a package for a peer, where we may.
+pub(crate) fn need(program: &str, package: &str) -> Result<()> {
+    let found = |program: &str| {
+        Command::new("/bin/sh")
+            .args(["-c", &format!("command -v {program}")])
+            .output()
+            .is_ok_and(|output| output.status.success())
+    };
+    if found(program) {
+        return Ok(());
+    }
+    let install = format!("apt-get install --yes --quiet --no-install-recommends {package}");
+    for prefix in ["", "sudo -n "] {
+        let line =
+            format!("{prefix}{install} || ({prefix}apt-get update --quiet && {prefix}{install})");
+        let done = Command::new("/bin/sh")
+            .args(["-c", &line])
+            .env("DEBIAN_FRONTEND", "noninteractive")
+            .output();
+        if done.is_ok_and(|output| output.status.success()) && found(program) {
+            return Ok(());
+        }
+    }
+    anyhow::bail!("install {package} first: sudo {install}")
+}
+
+/// Removes every sandbox of the world.
+pub(crate) fn clear(world: &World) {
+    drop(world.agar(["rm", "--all", "--force"]));
+}
+
+/// What a file of numbers in `/proc` says, in KiB.
+pub(crate) fn kib(path: &str, key: &str) -> Result<f64> {
+    let text = fs_err::read_to_string(path)?;
+    let line = text.lines().find(|line| line.starts_with(key));
+    let line = line.with_context(|| format!("{path} has no {key}"))?;
+    let number = line.split_whitespace().nth(1).context("a number follows")?;
+    Ok(number.parse()?)
+}
