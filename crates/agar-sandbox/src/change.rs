@@ -21,7 +21,7 @@ mod walk;
 pub use lines::Lines;
 pub use quote::quote;
 pub use stat::{Stat, StatRow};
-pub use unified::{Unified, unified};
+pub use unified::{Notice, Unified, unified};
 
 use crate::layer::{Entry, Kind, Place, ViewError};
 use crate::stack::{Role, Stack};
@@ -29,6 +29,13 @@ use agar_core::fault::{self, Fault};
 use serde::Serialize;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+
+/// How much of the project's changed files is read to count lines, the first by path before the
+/// rest. Past it, sizes are all that is told.
+const PROJECT_BYTES_MAX: u64 = 256 << 20;
+
+/// The same outside the project, where caches of tools are most of what changes.
+const OUTSIDE_BYTES_MAX: u64 = 8 << 20;
 
 /// The difference between a sandbox and its base.
 ///
@@ -279,9 +286,8 @@ impl ChangeSet {
             rename::join(&mut set.outside, options.text_bytes_max);
         }
         if options.lines {
-            for change in set.project.iter_mut().chain(&mut set.outside) {
-                lines::count(change, options.text_bytes_max);
-            }
+            lines::count_all(&mut set.project, options.text_bytes_max, PROJECT_BYTES_MAX);
+            lines::count_all(&mut set.outside, options.text_bytes_max, OUTSIDE_BYTES_MAX);
         }
         Ok(set)
     }

@@ -97,11 +97,15 @@ impl Bench {
 }
 
 fn told(changes: &[Change]) -> Vec<String> {
-    let one = |change: &Change| match &change.action {
-        Action::Renamed {
+    let one = |change: &Change| {
+        let path = change.path.display();
+        if let Action::Renamed {
             from, similarity, ..
-        } => format!("R{similarity} {} {}", from.display(), change.path.display()),
-        action => format!("{} {}", action.letter(), change.path.display()),
+        } = &change.action
+        {
+            return format!("R{similarity} {} {path}", from.display());
+        }
+        format!("{} {path}", change.action.letter())
     };
     changes.iter().map(one).collect()
 }
@@ -213,7 +217,7 @@ fn special_files_are_told_by_kind() {
     let loops = set.project[0].after.as_ref().unwrap();
     assert_eq!(loops.target.as_deref(), Some(OsStr::new("loop")));
     let notice = unified(&set.project[1], 3, 100).unwrap();
-    assert_eq!(notice.notice, Some(unified::Notice::Special));
+    assert_eq!(notice.notice, Some(Notice::Special));
 }
 
 #[test]
@@ -224,7 +228,7 @@ fn a_moved_file_is_a_rename_and_a_moved_and_edited_one_too() {
         .base("old/a.rs", text)
         .whiteout("old/a.rs")
         .upper("new/a.rs", text);
-    let long: String = (0..20).map(|n| format!("line {n}\n")).collect();
+    let long = (0..20).fold(String::new(), |text, n| text + &format!("line {n}\n"));
     bench.base("b.txt", &long).whiteout("b.txt");
     bench.upper("c.txt", &long.replace("line 7\n", "seven\n"));
     assert_eq!(
@@ -470,7 +474,7 @@ fn what_is_not_text_or_too_large_is_said_and_not_shown() {
         "diff --git a/a b/a\nBinary files a/a and b/a differ\n"
     );
     let notice = unified(big, 3, 100).unwrap().notice;
-    assert_eq!(notice, Some(unified::Notice::TooLarge));
+    assert_eq!(notice, Some(Notice::TooLarge));
 }
 
 #[test]
@@ -499,4 +503,167 @@ fn a_layer_that_is_not_there_is_an_error_that_names_the_overlay() {
         error.to_string(),
         "cannot tell what changed in /home/ann/shop"
     );
+}
+
+#[test]
+fn a_diff_for_the_terminal_spells_control_characters_out() {
+    let bench = Bench::new();
+    bench.upper("a", "\tcolour \u{1b}[31m\r\n");
+    let change = &bench.changes().project[0];
+    let shown = unified(change, 3, 100).unwrap().printable();
+    assert!(shown.ends_with("+\tcolour \\e[31m\\r\n"), "{shown}");
+}
+
+#[test]
+fn patch_takes_the_diff_too() {
+    let bench = Bench::new();
+    let text = (0..30).fold(String::new(), |text, n| text + &format!("line {n}\n"));
+    bench
+        .base("sp ace/a", &text)
+        .upper("sp ace/a", &text.replace("line 3\n", ""));
+    bench
+        .base("gone", "x\n")
+        .whiteout("gone")
+        .upper("made/b", "y");
+    let patch: String = bench.changes().project.iter().map(diff).collect();
+    fs_err::write(bench.directory.path().join("patch"), patch).unwrap();
+    let status = std::process::Command::new("patch")
+        .args(["-s", "-p1", "-i", "../patch"])
+        .current_dir(bench.directory.path().join("0"))
+        .status();
+    match status {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            agar_testkit::skip!("diff format", "patch is not installed");
+        }
+        status => assert!(status.unwrap().success()),
+    }
+    let base = bench.directory.path().join("0");
+    assert_eq!(fs_err::read(base.join("made/b")).unwrap(), b"y");
+    assert!(!base.join("gone").exists());
+    let edited = fs_err::read_to_string(base.join("sp ace/a")).unwrap();
+    assert_eq!(edited, text.replace("line 3\n", ""));
+}
+
+#[test]
+fn a_container_engines_layers_in_the_base_are_data() {
+    let bench = Bench::new();
+    bench.base("var/lib/layer/a", "x");
+    let odd = bench.at("0", "var/lib/layer");
+    setxattr(
+        odd,
+        "user.overlay.redirect",
+        b"/elsewhere",
+        XattrFlags::empty(),
+    )
+    .unwrap();
+    bench.whiteout("var");
+    assert_eq!(
+        bench.told(),
+        ["D var", "D var/lib", "D var/lib/layer", "D var/lib/layer/a"]
+    );
+}
+
+#[test]
+fn what_may_not_be_read_is_named_and_the_rest_is_told() {
+    if rustix::process::geteuid().is_root() {
+        agar_testkit::skip!("change sets", "root may read everything");
+    }
+    let bench = Bench::new();
+    bench
+        .upper("closed/a", "x")
+        .upper("open", "y")
+        .chmod("upper", "closed", 0o000);
+    bench
+        .base("f", "1")
+        .upper("f", "2")
+        .chmod("upper", "f", 0o000);
+    bench
+        .base("pass/g", "1")
+        .upper("pass/g", "1")
+        .chmod("0", "pass", 0o300);
+    bench
+        .base("way/h", "1")
+        .upper("way/h", "1")
+        .chmod("0", "way", 0o300)
+        .chmod("upper", "way", 0o700);
+    bench.chmod("upper", "pass", 0o300);
+    let set = bench.changes();
+    for (layer, path) in [
+        ("upper", "closed"),
+        ("upper", "pass"),
+        ("0", "pass"),
+        ("0", "way"),
+    ] {
+        bench.chmod(layer, path, 0o700);
+    }
+    assert_eq!(told(&set.project), ["A closed", "M f", "A open", "M way"]);
+    let unread: Vec<_> = set
+        .unread
+        .iter()
+        .map(|unread| unread.path.clone())
+        .collect();
+    let expected = ["closed", "f", "pass"].map(|name| Path::new("/home/ann/shop").join(name));
+    assert_eq!(unread, expected);
+}
+
+#[test]
+fn a_linked_worktrees_repository_is_the_projects_own() {
+    let home = Bench::with(Role::Home, "/home/ann", 1);
+    let (old, new) = ("a".repeat(40), "b".repeat(40));
+    for directory in ["main/.git", "other/.git"] {
+        home.base(format!("{directory}/HEAD"), "ref: refs/heads/main\n");
+        home.base(format!("{directory}/refs/heads/main"), &old);
+        home.upper(format!("{directory}/refs/heads/main"), &new);
+    }
+    let project = Bench::with(Role::Project, "/home/ann/side", 1);
+    project.base(".git", "gitdir: /home/ann/main/.git/worktrees/side\n");
+    let set = ChangeSet::compute(&[project.stack(), home.stack()], &Options::default()).unwrap();
+    let told: Vec<_> = set
+        .repositories
+        .iter()
+        .map(|repository| (repository.directory.to_str().unwrap(), repository.outside))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("/home/ann/main/.git", false),
+            ("/home/ann/other/.git", true)
+        ]
+    );
+    let moved = git::RefChange {
+        name: "refs/heads/main".into(),
+        before: Some(old),
+        after: Some(new),
+    };
+    assert_eq!(set.repositories[0].refs, [moved]);
+    assert!(set.outside.is_empty());
+}
+
+#[test]
+fn a_directory_swapped_for_a_link_never_leads_out_of_the_layer() {
+    use rustix::fs::{RenameFlags, renameat_with};
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let bench = Bench::new();
+    let secret = TempDir::new().unwrap();
+    fs_err::write(secret.path().join("stolen"), "SECRET").unwrap();
+    bench.upper("d/plain", "plain");
+    let (directory, link) = (bench.at("upper", "d"), bench.at("aside", "link"));
+    fs_err::os::unix::fs::symlink(secret.path(), &link).unwrap();
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                renameat_with(CWD, &directory, CWD, &link, RenameFlags::EXCHANGE).unwrap();
+            }
+        });
+        for _ in 0..300 {
+            let set = bench.changes();
+            for change in &set.project {
+                assert!(!change.path.ends_with("stolen"));
+                let bytes = unified(change, 3, 100).map(|diff| diff.bytes);
+                assert!(!bytes.unwrap_or_default().windows(6).any(|w| w == b"SECRET"));
+            }
+        }
+        done.store(true, Ordering::Relaxed);
+    });
 }

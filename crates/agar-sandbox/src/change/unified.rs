@@ -4,6 +4,7 @@ use super::lines::{self, Text};
 use super::quote::quote_bytes;
 use super::{Action, Change, Side};
 use crate::layer::Kind;
+use agar_core::text::printable_bytes;
 use similar::udiff::UnifiedHunkHeader;
 use similar::{DiffOp, group_diff_ops};
 use std::io;
@@ -69,6 +70,18 @@ fn tracked(side: Option<&Side>) -> Option<&Side> {
 }
 
 impl Unified {
+    /// The diff for a terminal: every control character but the newline and the tab spelled out.
+    pub fn printable(&self) -> String {
+        let line = |line: &[u8]| -> Vec<String> {
+            line.split(|byte| *byte == b'\t')
+                .map(printable_bytes)
+                .collect()
+        };
+        let lines = self.bytes.split(|byte| *byte == b'\n');
+        let lines: Vec<String> = lines.map(|bytes| line(bytes).join("\t")).collect();
+        lines.join("\n")
+    }
+
     fn file(
         &mut self,
         change: &Change,

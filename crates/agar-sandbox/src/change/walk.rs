@@ -55,6 +55,7 @@ pub(super) fn walk(stacks: &[Stack], options: &Options<'_>) -> Result<ChangeSet,
     if options.git {
         set.repositories = git::compare(stacks, &touched, &mut set.unread);
     }
+    set.unread.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(set)
 }
 

@@ -110,8 +110,13 @@ impl<'view> Folder<'view> {
             let Some(layer) = view.layers.get(index) else {
                 break;
             };
-            let flags = OFlags::RDONLY | OFlags::DIRECTORY;
-            let directory = match beneath::open(layer.directory.as_fd(), path, flags) {
+            let open = |flags| beneath::open(layer.directory.as_fd(), path, flags);
+            let opened = match open(OFlags::RDONLY | OFlags::DIRECTORY) {
+                // Names in it may be found although they may not be listed.
+                Err(Errno::ACCESS) => open(OFlags::PATH | OFlags::DIRECTORY),
+                opened => opened,
+            };
+            let directory = match opened {
                 Ok(directory) => directory,
                 Err(Errno::NOENT) => continue,
                 // A whiteout, a file or a link: it hides what lies below.
@@ -120,7 +125,10 @@ impl<'view> Folder<'view> {
             };
             let marks =
                 mark::read(directory.as_fd()).map_err(|error| layer.failed(path, error.into()))?;
-            if let Some(feature) = marks.foreign {
+            // Below the lowest layer nothing can be hidden or led to; what a host keeps there (the
+            // layers of a container engine, say) is data.
+            let lowest = index + 1 == view.layers.len() && !view.is_upper(index);
+            if let (Some(feature), false) = (marks.foreign.clone(), lowest) {
                 return Err(ViewError::Foreign {
                     root: layer.root.to_path_buf(),
                     path: path.into(),

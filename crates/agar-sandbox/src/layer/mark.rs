@@ -34,7 +34,8 @@ pub(super) fn read(directory: BorrowedFd<'_>) -> Result<Marks, Errno> {
     let mut marks = Marks::default();
     let names = match list(directory) {
         Ok(names) => names,
-        Err(Errno::NOTSUP) => return Ok(marks),
+        // A filesystem without marks, or a directory that may be passed but not read.
+        Err(Errno::NOTSUP | Errno::BADF) => return Ok(marks),
         Err(error) => return Err(error),
     };
     for name in names.split(|byte| *byte == 0) {

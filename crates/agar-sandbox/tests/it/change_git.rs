@@ -157,3 +157,43 @@ fn a_linked_worktree_made_inside_has_its_head_told() {
         ["refs/heads/side", "worktrees/wt/HEAD"]
     );
 }
+
+#[test]
+fn a_repository_of_the_longer_hash_and_a_shallow_one_are_read() {
+    need_overlay!();
+    let wide = World::new();
+    let base = "git init --object-format=sha256; echo one > f; git add f; git commit -m first";
+    wide.script("base", format!("{GIT}{base}").as_bytes());
+    wide.work(format!("{GIT}echo two >> f; git commit -am second").as_bytes());
+    let repository = only(&wide);
+    assert_eq!(repository.commits[0].id.len(), 64);
+    assert_eq!(subjects(&repository), ["second"]);
+
+    let shallow = World::new();
+    let base =
+        "git init ../source; cd ../source; for n in 1 2 3; do git commit --allow-empty -m $n; done
+        cd ../base; git clone --depth 1 file://$PWD/../source .; rm -rf ../source";
+    shallow.script("base", format!("{GIT}{base}").as_bytes());
+    shallow.work(format!("{GIT}git commit --allow-empty -m four").as_bytes());
+    let repository = only(&shallow);
+    assert_eq!(
+        (subjects(&repository), repository.incomplete),
+        (vec!["four".to_owned()], None)
+    );
+}
+
+#[test]
+fn a_commit_in_a_submodule_belongs_to_the_submodule() {
+    need_overlay!();
+    let world = World::new();
+    let base = "git init ../inner; cd ../inner; git commit --allow-empty -m inner; cd ../base
+        git init; git -c protocol.file.allow=always submodule add ../inner sub; git commit -m outer";
+    world.script("base", format!("{GIT}{base}").as_bytes());
+    world.work(format!("{GIT}cd sub; git commit --allow-empty -m deep; cd ..").as_bytes());
+    let repository = only(&world);
+    assert_eq!(
+        repository.directory.to_str(),
+        Some("/project/.git/modules/sub")
+    );
+    assert_eq!(subjects(&repository), ["deep"]);
+}

@@ -106,96 +106,94 @@ fn quoted(bytes: &[u8]) -> Vec<u8> {
     quoted
 }
 
-fn at(path: usize) -> Vec<u8> {
-    quoted(&[b"./", PATHS[path]].concat())
-}
+/// Pieces of a shell line; a path or a text is quoted, a word is not.
+struct Line(Vec<u8>);
 
-fn parent(path: usize) -> Vec<u8> {
-    let path = Path::new(OsStr::from_bytes(PATHS[path]));
-    let parent = path.parent().unwrap().as_os_str().as_bytes();
-    quoted(&[b"./", parent].concat())
+impl Line {
+    fn word(mut self, word: &str) -> Self {
+        self.0.extend(word.as_bytes());
+        self.0.push(b' ');
+        self
+    }
+
+    fn quoted(mut self, bytes: &[u8]) -> Self {
+        self.0.extend(quoted(bytes));
+        self.0.push(b' ');
+        self
+    }
+
+    fn at(self, path: usize) -> Self {
+        self.quoted(&[b"./", PATHS[path]].concat())
+    }
+
+    /// Makes the directories above a path.
+    fn above(self, path: usize) -> Self {
+        let path = Path::new(OsStr::from_bytes(PATHS[path]));
+        let parent = path.parent().unwrap().as_os_str().as_bytes();
+        self.word("mkdir -p")
+            .quoted(&[b"./", parent].concat())
+            .word(";")
+    }
+
+    fn print(self, text: &str) -> Self {
+        self.word("printf %s").quoted(text.as_bytes())
+    }
 }
 
 fn shell(op: &Op) -> Vec<u8> {
-    let line: Vec<Vec<u8>> = match op {
-        Op::Write(path, text) => vec![
-            b"mkdir -p ".into(),
-            parent(*path),
-            b"; [ -p ".into(),
-            at(*path),
-            // Writing to a FIFO would wait for its reader.
-            b" ] || printf %s ".into(),
-            quoted(text.as_bytes()),
-            b" > ".into(),
-            at(*path),
-        ],
-        Op::Append(path, text) => vec![
-            b"[ -f ".into(),
-            at(*path),
-            b" ] && printf %s ".into(),
-            quoted(text.as_bytes()),
-            b" >> ".into(),
-            at(*path),
-        ],
-        Op::Rewrite(path) => vec![
-            b"[ -f ".into(),
-            at(*path),
-            b" ] && cp ".into(),
-            at(*path),
-            b" ../same && cat ../same > ".into(),
-            at(*path),
-        ],
-        Op::Delete(path) => vec![b"rm -rf ".into(), at(*path)],
-        Op::Rename(from, to) => vec![
-            b"mkdir -p ".into(),
-            parent(*to),
-            b"; mv -fT ".into(),
-            at(*from),
-            b" ".into(),
-            at(*to),
-        ],
-        Op::Chmod(path, mode) => vec![
-            b"{ [ -f ".into(),
-            at(*path),
-            b" ] || [ ".into(),
-            format!("{mode:o}").into_bytes(),
-            b" -ge 700 ]; } && chmod ".into(),
-            format!("{mode:o} ").into_bytes(),
-            at(*path),
-        ],
-        Op::Link(path, target) => vec![
-            b"mkdir -p ".into(),
-            parent(*path),
-            b"; ln -sfT ".into(),
-            quoted(PATHS[*target]),
-            b" ".into(),
-            at(*path),
-        ],
-        Op::HardLink(from, to) => vec![
-            b"mkdir -p ".into(),
-            parent(*to),
-            b"; ln -fT ".into(),
-            at(*from),
-            b" ".into(),
-            at(*to),
-        ],
-        Op::Recreate(path, text) => vec![
-            b"rm -rf ".into(),
-            at(*path),
-            b"; mkdir -p ".into(),
-            at(*path),
-            b" && printf %s ".into(),
-            quoted(text.as_bytes()),
-            b" > ".into(),
-            at(*path),
-            b"/a".into(),
-        ],
-        Op::Fifo(path) => vec![b"mkfifo ".into(), at(*path)],
-        Op::MakeDirectory(path) => vec![b"mkdir -p ".into(), at(*path)],
-        Op::Touch(path) => vec![b"touch -d 2001-01-01 ".into(), at(*path)],
+    let line = Line(b"{ ".to_vec());
+    let line = match op {
+        // Writing to a FIFO would wait for its reader.
+        Op::Write(path, text) => {
+            let guarded = line.above(*path).word("[ -p").at(*path).word("] ||");
+            guarded.print(text).word(">").at(*path)
+        }
+        Op::Append(path, text) => {
+            let guarded = line.word("[ -f").at(*path).word("] &&");
+            guarded.print(text).word(">>").at(*path)
+        }
+        Op::Rewrite(path) => {
+            let copied = line
+                .word("[ -f")
+                .at(*path)
+                .word("] && cp")
+                .at(*path)
+                .word("../same");
+            copied.word("&& cat ../same >").at(*path)
+        }
+        Op::Delete(path) => line.word("rm -rf").at(*path),
+        Op::Rename(from, to) => line.above(*to).word("mv -fT").at(*from).at(*to),
+        // A directory keeps the bits that let us look into it.
+        Op::Chmod(path, mode) => {
+            let guarded = line
+                .word("{ [ -f")
+                .at(*path)
+                .word(&format!("] || [ {mode:o} -ge 700 ]; }}"));
+            guarded.word(&format!("&& chmod {mode:o}")).at(*path)
+        }
+        Op::Link(path, target) => line
+            .above(*path)
+            .word("ln -sfT")
+            .quoted(PATHS[*target])
+            .at(*path),
+        Op::HardLink(from, to) => line.above(*to).word("ln -fT").at(*from).at(*to),
+        Op::Recreate(path, text) => {
+            let made = line
+                .word("rm -rf")
+                .at(*path)
+                .word("; mkdir -p")
+                .at(*path)
+                .word("&&");
+            made.print(text)
+                .word(">")
+                .quoted(&[b"./", PATHS[*path], b"/a"].concat())
+        }
+        Op::Fifo(path) => line.word("mkfifo").at(*path),
+        Op::MakeDirectory(path) => line.word("mkdir -p").at(*path),
+        Op::Touch(path) => line.word("touch -d 2001-01-01").at(*path),
     };
     // The script goes on whatever fails: impossible work is part of the test.
-    [b"{ ".into(), line.concat(), b"; } 2>/dev/null\n".into()].concat()
+    line.word("; } 2>/dev/null\n").0
 }
 
 fn tree(root: &Path) -> Tree {
@@ -264,12 +262,11 @@ fn compare(was: &Node, is: &Node) -> &'static str {
 fn words(changes: &[Change]) -> BTreeMap<PathBuf, &'static str> {
     let mut words = BTreeMap::new();
     for change in changes {
-        let word = match &change.action {
-            Action::Renamed { from, .. } => {
-                words.insert(from.clone(), "deleted");
-                "added"
-            }
-            action => action.word(),
+        let word = if let Action::Renamed { from, .. } = &change.action {
+            words.insert(from.clone(), "deleted");
+            "added"
+        } else {
+            change.action.word()
         };
         words.insert(change.path.clone(), word);
     }

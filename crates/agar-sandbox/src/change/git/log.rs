@@ -16,6 +16,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
+/// The program that is asked.
+const GIT: &str = "git";
+
 /// How many commits are listed.
 const COMMITS_MAX: usize = 1000;
 
@@ -73,7 +76,7 @@ pub(super) fn commits(pair: &Pair, before: &Refs, after: &Refs) -> Result<Listin
     let wide = new.iter().any(|id| id.len() == 64);
     let objects = pair.objects()?;
     Ok(match scratch(shallow.as_deref(), wide) {
-        Ok(scratch) => ask(scratch.path(), &objects, input),
+        Ok(scratch) => ask(command(GIT, scratch.path(), &objects), input),
         Err(error) => Listing::none(&format!("no place to list commits in: {error}")),
     })
 }
@@ -119,8 +122,8 @@ fn scratch(shallow: Option<&[u8]>, wide: bool) -> io::Result<tempfile::TempDir> 
 }
 
 /// Runs git and reads its answer.
-fn ask(scratch: &Path, objects: &[PathBuf], input: String) -> Listing {
-    let mut child = match command(scratch, objects).spawn() {
+fn ask(mut command: Command, input: String) -> Listing {
+    let mut child = match command.spawn() {
         Ok(child) => child,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Listing::none("git is not installed");
@@ -139,8 +142,8 @@ fn ask(scratch: &Path, objects: &[PathBuf], input: String) -> Listing {
     }
 }
 
-fn command(scratch: &Path, objects: &[PathBuf]) -> Command {
-    let mut command = Command::new("git");
+fn command(program: &str, scratch: &Path, objects: &[PathBuf]) -> Command {
+    let mut command = Command::new(program);
     command
         .env_clear()
         // Found as the person's shell finds it; nothing else of the environment steers it.
@@ -224,5 +227,26 @@ fn commit(fields: &[String]) -> Commit {
         author: fields[2].clone(),
         time: fields[3].parse().unwrap_or(0),
         subject: fields[4].clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_git_the_list_says_so() {
+        let scratch = scratch(None, false).unwrap();
+        let listing = ask(
+            command("git-is-not-here", scratch.path(), &[]),
+            String::new(),
+        );
+        assert_eq!(listing.incomplete.as_deref(), Some("git is not installed"));
+    }
+
+    #[test]
+    fn a_colon_or_a_quote_in_a_path_does_not_split_it() {
+        let paths = ["/plain".into(), "/odd:\"a\\".into()];
+        assert_eq!(alternates(&paths), r#"/plain:"/odd:\"a\\""#);
     }
 }
