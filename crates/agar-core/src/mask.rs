@@ -9,7 +9,7 @@ mod pattern;
 mod walk;
 
 pub use pattern::{NotAPattern, Pattern};
-pub use walk::{Entry, KEY_DEPTH};
+pub use walk::{Entry, KEY_DEPTH, List};
 
 use crate::walls::Network;
 use pattern::Reach;

@@ -8,6 +8,7 @@
 mod detect;
 mod failure;
 mod file;
+mod hidden;
 mod hints;
 mod jsonc;
 mod render;
@@ -16,6 +17,7 @@ mod sources;
 pub use detect::{Detected, ProjectKind, detect};
 pub use failure::{Position, SettingsError};
 pub use file::parse;
+pub use hidden::hidden_in_home;
 pub use render::render;
 pub use sources::{Asked, Consent, FILE_NAME, Loaded, SUBJECT, Sources, load, read};
 

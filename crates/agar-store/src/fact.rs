@@ -226,8 +226,7 @@ mod tests {
     use agar_core::seam::Timestamp;
     use serde_json::json;
 
-    fn samples() -> Vec<Fact> {
-        let promotion = PromotionId::new(Timestamp::from_millis(1), [1; 10]);
+    fn of_sandboxes() -> Vec<Fact> {
         let breach = Breach {
             resource: Resource::Time,
             limit: 1,
@@ -272,6 +271,12 @@ mod tests {
                 tier: Tier::Landlock,
             },
             Fact::SandboxNested {},
+        ]
+    }
+
+    fn of_projects() -> Vec<Fact> {
+        let promotion = PromotionId::new(Timestamp::from_millis(1), [1; 10]);
+        vec![
             Fact::PromotionStarted { promotion },
             Fact::PromotionApplied {
                 promotion,
@@ -311,7 +316,7 @@ mod tests {
     #[test]
     fn every_fact_is_read_as_it_was_written() {
         let mut kinds = std::collections::BTreeSet::new();
-        for fact in samples() {
+        for fact in of_sandboxes().into_iter().chain(of_projects()) {
             let (kind, payload) = fact.to_parts().unwrap();
             assert_eq!(kind, fact.kind());
             assert_eq!(Fact::from_parts(&kind, &payload).unwrap(), fact);

@@ -3,7 +3,7 @@
 use super::pattern::{Pattern, Reach};
 
 /// Hidden in the home directory.
-const HOME: [&str; 97] = [
+const HOME: [&str; 104] = [
     // Keys and credentials of tools.
     ".ssh",
     ".gnupg",
@@ -51,6 +51,13 @@ const HOME: [&str; 97] = [
     ".cache/huggingface/token",
     ".config/kaggle",
     ".databrickscfg",
+    ".minikube",
+    ".android/adbkey*",
+    ".putty",
+    ".acme.sh",
+    ".local/share/mkcert",
+    ".local/share/caddy",
+    ".step",
     ".snowsql",
     // Key rings.
     ".local/share/keyrings",

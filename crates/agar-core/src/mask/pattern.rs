@@ -140,22 +140,34 @@ fn parts_of(path: &Path) -> Vec<&OsStr> {
 
 /// Whether a name fits a pattern with stars.
 pub(super) fn matches(pattern: &str, name: &[u8]) -> bool {
-    let mut pieces = pattern.as_bytes().split(|&byte| byte == b'*');
+    let pattern = pattern.as_bytes();
+    // Nearly every pair differs in its first or last characters.
+    let ends = [
+        (pattern.first(), name.first()),
+        (pattern.last(), name.last()),
+    ];
+    if ends
+        .iter()
+        .any(|(pattern, name)| *pattern != Some(&b'*') && pattern != name)
+    {
+        return false;
+    }
+    let mut pieces = pattern.split(|&byte| byte == b'*');
     let Some(mut rest) = pieces.next().and_then(|first| name.strip_prefix(first)) else {
         return false;
     };
-    let pieces: Vec<&[u8]> = pieces.collect();
-    let Some((last, middle)) = pieces.split_last() else {
+    let Some(mut piece) = pieces.next() else {
         return rest.is_empty();
     };
-    for piece in middle {
+    for next in pieces {
         let found = (0..=rest.len()).find(|&at| rest[at..].starts_with(piece));
         match found {
             Some(at) => rest = &rest[at + piece.len()..],
             None => return false,
         }
+        piece = next;
     }
-    rest.ends_with(last)
+    rest.ends_with(piece)
 }
 
 #[cfg(test)]

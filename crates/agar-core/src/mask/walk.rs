@@ -3,15 +3,16 @@
 //! Most rules name a path from the top, so only the few directories on the way to one are listed.
 //! Rules about names would need every directory; they are followed to a small depth.
 
-use super::pattern::{Reach, matches};
+use super::pattern::{Pattern, Reach, matches};
 use super::{Judgement, MaskRules};
 use crate::walls::Network;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// How many directories deep the home directory is searched for key files by name. Deeper ones need
-/// a mask that names their directory.
+/// How many directories deep the home directory is searched for key files by name: its top, and
+/// the directories at its top that are not themselves hidden by a leading dot. Keys elsewhere need
+/// a mask that names them or their directory.
 pub const KEY_DEPTH: usize = 2;
 
 /// What a directory holds.
@@ -23,11 +24,56 @@ pub struct Entry {
     pub is_directory: bool,
 }
 
-/// What was found, and the directories yet to be listed with their depth.
-struct Search {
+/// What was found, and the directories yet to be listed.
+struct Search<'a> {
     found: Vec<PathBuf>,
-    ahead: Vec<(PathBuf, usize)>,
+    ahead: Vec<Ahead<'a>>,
 }
+
+/// A directory yet to be listed, with the patterns that may name something below it.
+struct Ahead<'a> {
+    directory: PathBuf,
+    depth: usize,
+    patterns: Vec<&'a Pattern>,
+    /// Whether everything in it is hidden that is not shown.
+    is_partly: bool,
+}
+
+/// A name that some rule may be about.
+struct Met<'a> {
+    is_directory: bool,
+    /// Whether keys are looked for in it.
+    is_near: bool,
+    /// The patterns that fit so far.
+    patterns: Vec<&'a Pattern>,
+}
+
+impl<'a> Met<'a> {
+    /// Looks at a name; most are not of interest, and nothing is put together for them.
+    fn new(
+        here: &Ahead<'a>,
+        names: &[&'a Pattern],
+        name: &[u8],
+        is_directory: bool,
+    ) -> Option<Self> {
+        let fits = |pattern: &&&Pattern| matches(&pattern.parts[here.depth], name);
+        let patterns: Vec<&Pattern> = here.patterns.iter().filter(fits).copied().collect();
+        let is_near = is_directory && here.depth + 1 < KEY_DEPTH && name.first() != Some(&b'.');
+        let is_named = || {
+            let mut parts = names.iter().flat_map(|pattern| &pattern.parts);
+            parts.any(|part| matches(part, name))
+        };
+        let of_interest = !patterns.is_empty() || here.is_partly || is_near || is_named();
+        of_interest.then_some(Self {
+            is_directory,
+            is_near,
+            patterns,
+        })
+    }
+}
+
+/// Lists a directory relative to home: tells each name in it and whether that is a directory.
+pub type List<'a> = dyn FnMut(&Path, &mut dyn FnMut(&[u8], bool)) + 'a;
 
 impl MaskRules {
     /// The hidden paths that exist in the home directory, relative to it.
@@ -39,46 +85,62 @@ impl MaskRules {
         skip: &[&Path],
         list: &mut dyn FnMut(&Path) -> Vec<Entry>,
     ) -> Vec<PathBuf> {
+        self.search_home(skip, &mut |directory, meet| {
+            for entry in list(directory) {
+                meet(entry.name.as_bytes(), entry.is_directory);
+            }
+        })
+    }
+
+    /// The same for a listing that hands over one name at a time, which costs nothing for the many
+    /// names that no rule is about.
+    pub fn search_home(&self, skip: &[&Path], list: &mut List<'_>) -> Vec<PathBuf> {
+        let in_home = |pattern: &&Pattern| pattern.reach == Reach::Home;
+        let by_name = |pattern: &&Pattern| matches!(pattern.reach, Reach::Name | Reach::KeyName);
+        let patterns = self.hidden.iter().chain(&self.shown).filter(in_home);
+        let names: Vec<&Pattern> = self.hidden.iter().filter(by_name).collect();
         let mut search = Search {
             found: Vec::new(),
-            ahead: vec![(PathBuf::new(), 0)],
+            ahead: vec![Ahead {
+                directory: PathBuf::new(),
+                depth: 0,
+                patterns: patterns.collect(),
+                is_partly: false,
+            }],
         };
-        while let Some((directory, depth)) = search.ahead.pop() {
-            let entries = list(&directory).into_iter();
-            let entries = entries.map(|entry| (directory.join(&entry.name), entry.is_directory));
-            let entries = entries.filter(|(path, _)| !skip.contains(&path.as_path()));
-            self.sort_out(entries, depth, &mut search);
+        while let Some(here) = search.ahead.pop() {
+            let mut of_interest = Vec::new();
+            list(&here.directory, &mut |name, is_directory| {
+                let met = Met::new(&here, &names, name, is_directory);
+                of_interest
+                    .extend(met.map(|met| (here.directory.join(OsStr::from_bytes(name)), met)));
+            });
+            of_interest.retain(|(path, _)| !skip.contains(&path.as_path()));
+            for (path, met) in of_interest {
+                self.decide(path, met, here.depth, &mut search);
+            }
         }
         search.found.sort();
         search.found
     }
 
-    fn sort_out(
-        &self,
-        entries: impl Iterator<Item = (PathBuf, bool)>,
-        depth: usize,
-        search: &mut Search,
-    ) {
-        for (path, is_directory) in entries {
-            let judgement = self.judge_in_home(&path);
-            if judgement == Judgement::Hidden {
-                search.found.push(path);
-            } else if is_directory
-                && (judgement == Judgement::Partly || self.leads_on(&path, depth))
-            {
-                search.ahead.push((path, depth + 1));
-            }
+    fn decide<'a>(&'a self, path: PathBuf, met: Met<'a>, depth: usize, search: &mut Search<'a>) {
+        let judgement = self.judge_in_home(&path);
+        if judgement == Judgement::Hidden {
+            search.found.push(path);
+            return;
         }
-    }
-
-    /// Whether something below this directory may be hidden.
-    fn leads_on(&self, path: &Path, depth: usize) -> bool {
-        let software = self.shows(path, Reach::KeyName);
-        let near = depth + 1 < KEY_DEPTH && !software;
-        near || self
-            .hidden
-            .iter()
-            .any(|pattern| pattern.reach == Reach::Home && pattern.lies_below(path))
+        let mut patterns = met.patterns;
+        patterns.retain(|pattern| pattern.parts.len() > depth + 1);
+        let is_near = met.is_near && !self.shows(&path, Reach::KeyName);
+        if met.is_directory && (is_near || !patterns.is_empty()) {
+            search.ahead.push(Ahead {
+                directory: path,
+                depth: depth + 1,
+                patterns,
+                is_partly: judgement == Judgement::Partly,
+            });
+        }
     }
 
     /// The hidden paths among those of the project, relative to it. The outermost only.
@@ -98,7 +160,7 @@ impl MaskRules {
 
     /// Whether a file of this name could be hidden in a project: a quick test before the whole path
     /// is looked at.
-    pub fn may_hide_name(&self, name: &std::ffi::OsStr, network: &Network) -> bool {
+    pub fn may_hide_name(&self, name: &OsStr, network: &Network) -> bool {
         self.hidden.iter().any(|pattern| {
             let concerns = match pattern.reach {
                 Reach::Name | Reach::Project => true,
@@ -114,6 +176,7 @@ impl MaskRules {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
     use std::collections::{BTreeMap, BTreeSet};
 
     /// Directory listings for a set of files.
@@ -158,21 +221,53 @@ mod tests {
             ".cargo/config.toml",
             "work/tls.key",
             "shop/server.key",
+            "id_rsa",
         ];
         let (found, _) = hidden(&MaskRules::default(), &files, &[Path::new("shop")]);
         let expected = [
             ".cargo/credentials.toml",
             ".config/gh",
             ".ssh",
+            "id_rsa",
             "work/tls.key",
         ];
         assert_eq!(found, expected.map(PathBuf::from));
     }
 
+    proptest! {
+        #[test]
+        fn the_search_and_the_rules_agree(
+            files in prop::collection::btree_set(
+                "(\\.ssh|\\.config|gh|\\.cargo|credentials\\.toml|x|a\\.key|id_x|\\.docker|config\\.json)(/(gh|x|a\\.key|credentials|config\\.json|\\.npmrc)){0,1}", 0..8),
+            show in prop::bool::ANY,
+        ) {
+            // A name cannot be a file and a directory.
+            let files: Vec<&str> = files.iter().map(String::as_str)
+                .filter(|file| !files.iter().any(|other| other.starts_with(&format!("{file}/"))))
+                .collect();
+            let unmask: &[String] = if show { &["~/.docker/config.json".to_owned()] } else { &[] };
+            let rules = MaskRules::with(&[], unmask).unwrap();
+            let (found, _) = hidden(&rules, &files, &[]);
+            for file in files {
+                let path = Path::new(file);
+                let covered = found.iter().any(|found| path.starts_with(found));
+                // Keys in directories with a leading dot are beyond the search.
+                let beyond = file.starts_with('.') && (file.contains("a.key") || file.contains("id_"));
+                prop_assert!(covered == rules.applies(path) || beyond, "{}", file);
+            }
+        }
+    }
+
     #[test]
     fn deep_trees_are_not_read() {
-        let files = ["a/b/c/d/e/f/g", ".cargo/registry/src/x/y.pem", "a/x/y/z"];
+        let files = [
+            "a/b/c/d/e/f/g",
+            ".cargo/registry/src/x/y.pem",
+            ".tool/a/b",
+            "a/x/y/z",
+        ];
         let (found, listed) = hidden(&MaskRules::default(), &files, &[]);
+        // The top, `a` for keys, `.cargo` for its credentials.
         assert_eq!((found, listed), (Vec::new(), 3));
     }
 
