@@ -13,6 +13,9 @@ use std::time::Duration;
 /// The path of a fresh Debian.
 pub const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
+/// The most that is kept of what a program prints.
+const OUTPUT_BYTES_MAX: usize = 64 << 20;
+
 /// A program about to be run. Nothing of this process's environment reaches it but what is set.
 #[derive(Debug)]
 pub struct Invocation {
@@ -289,7 +292,9 @@ fn collect(mut from: impl Read + Send + 'static) -> Reader {
         // What was read before an error is still worth showing.
         while let Ok(count @ 1..) = from.read(&mut buffer) {
             if let Ok(mut sink) = sink.lock() {
-                sink.extend_from_slice(&buffer[..count]);
+                // Read on, but keep no more: a flood must end the test, not the machine.
+                let room = OUTPUT_BYTES_MAX.saturating_sub(sink.len());
+                sink.extend_from_slice(&buffer[..count.min(room)]);
             }
         }
     });

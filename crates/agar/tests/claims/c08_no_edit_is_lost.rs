@@ -1,0 +1,159 @@
+//! C8: a promotion never loses an edit that a person made meanwhile.
+//!
+//! End to end; the cases of the merge itself are scenarios of the crate that does it.
+
+use crate::AGAR;
+use agar_testkit::random::{self, Operation, Random};
+use agar_testkit::{Tree, World};
+use std::path::{Path, PathBuf};
+
+/// Changes the project inside a sandbox and keeps it.
+#[track_caller]
+fn change_inside(world: &World, script: &str) {
+    world
+        .agar([
+            "run",
+            "--keep",
+            "--base=frozen",
+            "--",
+            "/bin/sh",
+            "-ec",
+            script,
+        ])
+        .success();
+}
+
+#[test]
+fn edits_on_both_sides_of_one_file_are_both_kept() {
+    let world = World::with_repository(AGAR);
+    change_inside(&world, "sed -i 's/fifth/FIFTH/' notes.txt");
+    world.write("notes.txt", "FIRST\nsecond\nthird\nfourth\nfifth\n");
+    world.agar(["apply"]).success();
+    assert_eq!(
+        world.read("notes.txt"),
+        "FIRST\nsecond\nthird\nfourth\nFIFTH\n"
+    );
+}
+
+#[test]
+fn a_conflict_writes_nothing_at_all() {
+    let world = World::with_repository(AGAR);
+    change_inside(
+        &world,
+        "sed -i 's/third/THEIRS/' notes.txt; echo new >new.txt; rm README.md",
+    );
+    world.write("notes.txt", "first\nsecond\nMINE\nfourth\nfifth\n");
+    let before = Tree::read(&world.project());
+    world.agar(["apply"]).expect_code(4);
+    before.assert_unchanged(&world.project(), "a conflict");
+}
+
+#[test]
+fn a_file_edited_here_and_removed_inside_is_a_conflict() {
+    let world = World::with_repository(AGAR);
+    change_inside(&world, "rm notes.txt");
+    world.write("notes.txt", "my edit\n");
+    world.agar(["apply"]).expect_code(4);
+    assert_eq!(world.read("notes.txt"), "my edit\n");
+}
+
+#[test]
+fn a_file_made_on_both_sides_is_a_conflict() {
+    let world = World::with_repository(AGAR);
+    change_inside(&world, "echo theirs >new.txt");
+    world.write("new.txt", "mine\n");
+    world.agar(["apply"]).expect_code(4);
+    assert_eq!(world.read("new.txt"), "mine\n");
+}
+
+#[test]
+fn an_edit_made_after_an_apply_survives_its_undoing() {
+    let world = World::with_repository(AGAR);
+    change_inside(&world, "sed -i 's/fifth/FIFTH/' notes.txt; echo x >new.txt");
+    world.agar(["apply"]).success();
+    world.write("notes.txt", "FIRST\nsecond\nthird\nfourth\nFIFTH\n");
+    world.agar(["undo"]).success();
+    assert_eq!(
+        world.read("notes.txt"),
+        "FIRST\nsecond\nthird\nfourth\nfifth\n"
+    );
+    assert!(!world.has("new.txt"));
+}
+
+#[test]
+fn untouched_files_keep_their_inode_and_time() {
+    let world = World::with_repository(AGAR);
+    let before = Tree::read_without(&world.project(), &[Path::new("notes.txt")]);
+    change_inside(&world, "echo more >>notes.txt");
+    world.agar(["apply"]).success();
+    let after = Tree::read_without(&world.project(), &[Path::new("notes.txt")]);
+    assert_eq!(before.difference(&after), "");
+}
+
+/// Operations on paths that begin with one of two letters, so that the sides do not meet.
+fn side(random: &mut Random, paths: &[PathBuf], letter: char) -> Vec<Operation> {
+    let own: Vec<PathBuf> = paths
+        .iter()
+        .map(|path| Path::new(&letter.to_string()).join(path))
+        .collect();
+    let stay = |path: &PathBuf| path.starts_with(letter.to_string());
+    random::operations(random, &own, 12)
+        .into_iter()
+        .filter(|operation| match operation {
+            Operation::Write { path, .. }
+            | Operation::Append { path, .. }
+            | Operation::Remove { path }
+            | Operation::Mode { path, .. }
+            | Operation::Symlink { path, .. }
+            | Operation::Directory { path } => stay(path),
+            Operation::Rename { from, to } => stay(from) && stay(to),
+        })
+        .collect()
+}
+
+/// Random work on both sides: after the apply each side's work is there, and after the undo only
+/// this side's.
+#[test]
+fn random_work_on_both_sides_is_all_there_and_undo_takes_back_only_one() {
+    for seed in 1..=6_u64 {
+        let world = World::new(AGAR);
+        let mut random = Random::new(seed);
+        for letter in ['a', 'b'] {
+            random::tree(
+                &mut random.clone(),
+                &world.project().join(letter.to_string()),
+                30,
+            );
+        }
+        let paths = random::tree(&mut random.clone(), &world.outside().join("names"), 30);
+        let theirs = side(&mut random, &paths, 'a');
+        let mine = side(&mut random, &paths, 'b');
+
+        // The same work on a copy inside, through a program that only replays it: the tree made
+        // outside is copied over the one inside.
+        let model = world.outside().join("model");
+        world.sh(&format!("cp -a . {}", model.display())).success();
+        for operation in &theirs {
+            operation.apply(&model);
+        }
+        let replay = format!(
+            "rm -rf a && if test -e {0}/a; then cp -a {0}/a a; fi",
+            model.display()
+        );
+        change_inside(&world, &replay);
+        for operation in &mine {
+            operation.apply(&world.project());
+            operation.apply(&model);
+        }
+        let before = Tree::read(&world.project()).without_times();
+        let applied = world.agar(["apply"]);
+        assert!(applied.code() == 0, "seed {seed}: {applied}");
+        let model = Tree::read(&model).without_times();
+        let after = Tree::read(&world.project()).without_times();
+        assert_eq!(model.difference(&after), "", "seed {seed}");
+        world.agar(["undo"]).success();
+        let undone = Tree::read(&world.project()).without_times();
+        assert_eq!(before.difference(&undone), "", "seed {seed}");
+        world.agar(["rm", "--all", "--force"]).success();
+    }
+}
