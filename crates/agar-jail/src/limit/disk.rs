@@ -7,7 +7,6 @@
 use agar_core::limits::{Breach, Resource};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, StatxFlags};
 use std::io;
-use std::mem::MaybeUninit;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 
@@ -113,8 +112,9 @@ struct Count {
 
 impl Count {
     fn add(&mut self, directory: &OwnedFd, depth: u32) {
-        let mut buffer = [MaybeUninit::uninit(); 2048];
-        let mut entries = RawDir::new(directory, &mut buffer);
+        // On the heap: the stack of an idle keeper should not remember how deep the tree was.
+        let mut buffer = Vec::with_capacity(2048);
+        let mut entries = RawDir::new(directory, buffer.spare_capacity_mut());
         while let Some(entry) = entries.next() {
             let Ok(entry) = entry else {
                 self.whole = Whole::No;

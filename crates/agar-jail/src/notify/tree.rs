@@ -7,16 +7,15 @@
 
 use super::rename::Place;
 use rustix::fs::{
-    AtFlags, FileType, Gid, Mode, OFlags, RawDir, RenameFlags, Stat, Timespec, Timestamps, Uid,
+    AtFlags, Dir, FileType, Gid, Mode, OFlags, RenameFlags, Stat, Timespec, Timestamps, Uid,
     XattrFlags,
 };
 use rustix::io::Errno;
 use std::ffi::{CStr, CString};
-use std::mem::MaybeUninit;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
 /// Each level holds two descriptors.
-const DEPTH_MAX: u32 = 160;
+const DEPTH_MAX: usize = 256;
 /// How often the old tree is looked through for what others added meanwhile.
 const PASSES_MAX: u32 = 8;
 /// Attributes larger than this are not carried over.
@@ -40,7 +39,7 @@ pub(super) fn transfer(
 ) -> Result<(), TransferError> {
     check_destination(to, flags)?;
     let ready = free_name(to).ok_or(TransferError::Untouched)?;
-    let built = build(from.parent(), from.name(), to.parent(), &ready, 0);
+    let built = build(from.parent(), from.name(), to.parent(), &ready);
     let placed = match built {
         Ok(()) if still_wanted() => {
             rustix::fs::renameat_with(to.parent(), &*ready, to.parent(), to.name(), flags)
@@ -50,11 +49,11 @@ pub(super) fn transfer(
     };
     if placed.is_err() {
         // Best effort: what remains is a hidden directory in the jail's own layer.
-        let _ = clear(to.parent(), &ready, None, 0);
+        let _ = clear(to.parent(), &ready, None);
         return Err(TransferError::Untouched);
     }
     let new = open(to.parent(), to.name()).map_err(TransferError::Refused)?;
-    clear(from.parent(), from.name(), Some(&new), 0).map_err(TransferError::Refused)
+    clear(from.parent(), from.name(), Some(new)).map_err(TransferError::Refused)
 }
 
 /// What the kernel would have found wrong with the destination, had it come that far.
@@ -70,17 +69,13 @@ fn check_destination(to: &Place, flags: RenameFlags) -> Result<(), TransferError
     if !is_directory(&stat) {
         return Err(TransferError::Refused(Errno::NOTDIR));
     }
-    let directory = open(to.parent(), to.name()).map_err(|_| TransferError::Untouched)?;
-    let mut empty = true;
-    for_each(&directory, |_| {
-        empty = false;
-        Ok(())
-    })
-    .map_err(|_| TransferError::Untouched)?;
-    if empty {
-        Ok(())
-    } else {
-        Err(TransferError::Refused(Errno::NOTEMPTY))
+    let first = open(to.parent(), to.name())
+        .and_then(Dir::new)
+        .and_then(|mut directory| next_name(&mut directory));
+    match first {
+        Ok(None) => Ok(()),
+        Ok(Some(_)) => Err(TransferError::Refused(Errno::NOTEMPTY)),
+        Err(_) => Err(TransferError::Untouched),
     }
 }
 
@@ -92,30 +87,69 @@ fn free_name(to: &Place) -> Option<CString> {
     })
 }
 
-/// Makes a copy of the directory whose files are the same files.
+/// A directory that is being made anew.
+struct Making {
+    old: Dir,
+    new: OwnedFd,
+    found: Stat,
+}
+
+impl Making {
+    fn begin(
+        from: BorrowedFd<'_>,
+        name: &CStr,
+        to: BorrowedFd<'_>,
+        new_name: &CStr,
+    ) -> Result<Self, Errno> {
+        let old = open(from, name)?;
+        let found = rustix::fs::fstat(&old)?;
+        rustix::fs::mkdirat(to, new_name, Mode::RWXU)?;
+        Ok(Self {
+            old: Dir::new(old)?,
+            new: open(to, new_name)?,
+            found,
+        })
+    }
+
+    /// Files are linked; a directory is the next to be made.
+    fn take(&self, entry: &CStr) -> Result<Option<Self>, Errno> {
+        let old = self.old.fd()?;
+        if is_directory(&stat(old, entry)?) {
+            return Self::begin(old, entry, self.new.as_fd(), entry).map(Some);
+        }
+        rustix::fs::linkat(old, entry, &self.new, entry, AtFlags::empty())?;
+        Ok(None)
+    }
+
+    fn finish(&self) -> Result<(), Errno> {
+        copy_attributes(self.old.fd()?, &self.new)?;
+        copy_metadata(&self.found, &self.new)
+    }
+}
+
+/// Makes a copy of the directory whose files are the same files. Not by recursion: how deep the
+/// tree is was decided by a stranger, and the stack is small.
 fn build(
     from: BorrowedFd<'_>,
     name: &CStr,
     to: BorrowedFd<'_>,
     new_name: &CStr,
-    depth: u32,
 ) -> Result<(), Errno> {
-    if depth > DEPTH_MAX {
-        return Err(Errno::XDEV);
-    }
-    let old = open(from, name)?;
-    rustix::fs::mkdirat(to, new_name, Mode::RWXU)?;
-    let new = open(to, new_name)?;
-    let found = rustix::fs::fstat(&old)?;
-    for_each(&old, |entry| {
-        if is_directory(&stat(old.as_fd(), entry)?) {
-            build(old.as_fd(), entry, new.as_fd(), entry, depth + 1)
-        } else {
-            rustix::fs::linkat(&old, entry, &new, entry, AtFlags::empty())
+    let mut levels = vec![Making::begin(from, name, to, new_name)?];
+    while let Some(level) = levels.last_mut() {
+        let Some(entry) = next_name(&mut level.old)? else {
+            level.finish()?;
+            levels.pop();
+            continue;
+        };
+        if let Some(below) = level.take(&entry)? {
+            levels.push(below);
         }
-    })?;
-    copy_attributes(&old, &new)?;
-    copy_metadata(&found, &new)
+        if levels.len() > DEPTH_MAX {
+            return Err(Errno::XDEV);
+        }
+    }
+    Ok(())
 }
 
 /// Owner, mode and times, in the order in which each leaves the next alone.
@@ -138,14 +172,14 @@ fn copy_metadata(found: &Stat, new: &OwnedFd) -> Result<(), Errno> {
 }
 
 /// The user's own attributes; those of the overlay describe the old directory's layers.
-fn copy_attributes(old: &OwnedFd, new: &OwnedFd) -> Result<(), Errno> {
-    let mut names = [0; ATTRIBUTE_MAX];
+fn copy_attributes(old: BorrowedFd<'_>, new: &OwnedFd) -> Result<(), Errno> {
+    let mut names = vec![0; ATTRIBUTE_MAX];
     let length = match rustix::fs::flistxattr(old, &mut names[..]) {
         Ok(length) => length,
         Err(Errno::NOTSUP) => return Ok(()),
         Err(errno) => return Err(errno),
     };
-    let mut value = [0; ATTRIBUTE_MAX];
+    let mut value = vec![0; ATTRIBUTE_MAX];
     for name in names[..length].split(|byte| *byte == 0) {
         if !name.starts_with(b"user.") || name.starts_with(b"user.overlay.") {
             continue;
@@ -156,62 +190,90 @@ fn copy_attributes(old: &OwnedFd, new: &OwnedFd) -> Result<(), Errno> {
     Ok(())
 }
 
-/// Takes a tree away. With `kept`, what is missing there is linked into it first: somebody may have
-/// written into the old tree while the new one was made.
-fn clear(
-    parent: BorrowedFd<'_>,
-    name: &CStr,
-    kept: Option<&OwnedFd>,
-    depth: u32,
-) -> Result<(), Errno> {
-    if depth > DEPTH_MAX {
-        return Err(Errno::NOTEMPTY);
-    }
-    let directory = open(parent, name)?;
-    // A directory that its owner may not write cannot be emptied.
-    if rustix::fs::fstat(&directory)?.st_mode & 0o700 != 0o700 {
-        rustix::fs::fchmod(&directory, Mode::RWXU)?;
-    }
-    for _ in 0..PASSES_MAX {
-        for_each(&directory, |entry| {
-            clear_entry(directory.as_fd(), entry, kept, depth)
-        })?;
-        match rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR) {
-            Err(Errno::NOTEMPTY | Errno::EXIST) => {}
-            other => return other,
-        }
-    }
-    Err(Errno::NOTEMPTY)
+/// A directory that is being emptied.
+struct Clearing {
+    name: CString,
+    entries: Dir,
+    kept: Option<OwnedFd>,
+    passes: u32,
 }
 
-fn clear_entry(
-    directory: BorrowedFd<'_>,
-    entry: &CStr,
-    kept: Option<&OwnedFd>,
-    depth: u32,
-) -> Result<(), Errno> {
-    let found = match stat(directory, entry) {
-        Ok(found) => found,
-        Err(Errno::NOENT) => return Ok(()),
-        Err(errno) => return Err(errno),
-    };
-    if !is_directory(&found) {
-        if let Some(kept) = kept {
+impl Clearing {
+    fn begin(parent: BorrowedFd<'_>, name: &CStr, kept: Option<OwnedFd>) -> Result<Self, Errno> {
+        let directory = open(parent, name)?;
+        // A directory that its owner may not write cannot be emptied.
+        if rustix::fs::fstat(&directory)?.st_mode & 0o700 != 0o700 {
+            rustix::fs::fchmod(&directory, Mode::RWXU)?;
+        }
+        Ok(Self {
+            name: name.to_owned(),
+            entries: Dir::new(directory)?,
+            kept,
+            passes: 0,
+        })
+    }
+
+    /// Files are unlinked; a directory is the next to be emptied.
+    fn take(&self, entry: &CStr) -> Result<Option<Self>, Errno> {
+        let directory = self.entries.fd()?;
+        let found = match stat(directory, entry) {
+            Ok(found) => found,
+            Err(Errno::NOENT) => return Ok(None),
+            Err(errno) => return Err(errno),
+        };
+        if is_directory(&found) {
+            let mode = Mode::from_raw_mode(found.st_mode & 0o7777);
+            let below = match &self.kept {
+                Some(kept) => {
+                    rustix::fs::mkdirat(kept, entry, mode).or_else(ignore(Errno::EXIST))?;
+                    Some(open(kept.as_fd(), entry)?)
+                }
+                None => None,
+            };
+            return Self::begin(directory, entry, below).map(Some);
+        }
+        if let Some(kept) = &self.kept {
             rustix::fs::linkat(directory, entry, kept, entry, AtFlags::empty())
                 .or_else(ignore(Errno::EXIST))?;
         }
-        return rustix::fs::unlinkat(directory, entry, AtFlags::empty())
-            .or_else(ignore(Errno::NOENT));
+        rustix::fs::unlinkat(directory, entry, AtFlags::empty()).or_else(ignore(Errno::NOENT))?;
+        Ok(None)
     }
-    let below = match kept {
-        Some(kept) => {
-            rustix::fs::mkdirat(kept, entry, Mode::from_raw_mode(found.st_mode & 0o7777))
-                .or_else(ignore(Errno::EXIST))?;
-            Some(open(kept.as_fd(), entry)?)
+}
+
+/// Takes a tree away. With `kept`, what is missing there is linked into it first: somebody may have
+/// written into the old tree while the new one was made.
+fn clear(parent: BorrowedFd<'_>, name: &CStr, kept: Option<OwnedFd>) -> Result<(), Errno> {
+    let mut levels = vec![Clearing::begin(parent, name, kept)?];
+    while let Some(level) = levels.last_mut() {
+        if let Some(entry) = next_name(&mut level.entries)? {
+            if let Some(below) = level.take(&entry)? {
+                levels.push(below);
+            }
+            // What was built too deep is one level deeper.
+            if levels.len() > DEPTH_MAX + 1 {
+                return Err(Errno::NOTEMPTY);
+            }
+            continue;
         }
-        None => None,
-    };
-    clear(directory, entry, below.as_ref(), depth + 1)
+        let Some(mut empty) = levels.pop() else {
+            break;
+        };
+        let above = match levels.last() {
+            Some(above) => above.entries.fd()?,
+            None => parent,
+        };
+        match rustix::fs::unlinkat(above, &*empty.name, AtFlags::REMOVEDIR) {
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(Errno::NOTEMPTY | Errno::EXIST) if empty.passes < PASSES_MAX => {
+                empty.passes += 1;
+                empty.entries.rewind();
+                levels.push(empty);
+            }
+            Err(errno) => return Err(errno),
+        }
+    }
+    Ok(())
 }
 
 fn ignore(ignored: Errno) -> impl FnOnce(Errno) -> Result<(), Errno> {
@@ -231,20 +293,18 @@ fn is_directory(stat: &Stat) -> bool {
     FileType::from_raw_mode(stat.st_mode) == FileType::Directory
 }
 
-/// Calls with every entry of the directory, from its beginning.
-fn for_each(
-    directory: &OwnedFd,
-    mut call: impl FnMut(&CStr) -> Result<(), Errno>,
-) -> Result<(), Errno> {
-    rustix::fs::seek(directory, rustix::fs::SeekFrom::Start(0))?;
-    let mut buffer = [MaybeUninit::uninit(); 2048];
-    let mut entries = RawDir::new(directory, &mut buffer);
-    while let Some(entry) = entries.next() {
-        let entry = entry?;
-        let name = entry.file_name();
-        if !matches!(name.to_bytes(), b"." | b"..") {
-            call(name)?;
+/// The next name in a directory.
+fn next_name(directory: &mut Dir) -> Result<Option<CString>, Errno> {
+    loop {
+        match directory.read() {
+            None => return Ok(None),
+            Some(Err(errno)) => return Err(errno),
+            Some(Ok(entry)) => {
+                let name = entry.file_name();
+                if !matches!(name.to_bytes(), b"." | b"..") {
+                    return Ok(Some(name.to_owned()));
+                }
+            }
         }
     }
-    Ok(())
 }

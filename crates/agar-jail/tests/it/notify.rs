@@ -375,6 +375,23 @@ fn a_rename_that_must_fail_fails_as_the_kernel_would() {
 }
 
 #[test]
+fn a_tree_too_deep_to_move_is_left_as_it_was() {
+    let directory = tempfile::tempdir().unwrap();
+    let deep: PathBuf = std::iter::repeat_n("d", 300).collect();
+    fs_err::create_dir_all(directory.path().join("lower/base").join(&deep)).unwrap();
+    isolated(|| {
+        let merged = &overlay(directory.path()).merged;
+        watched(options(), || {
+            let refused = rename(merged.join("base"), merged.join("moved"));
+            assert_eq!(refused, Err(Errno::XDEV));
+        });
+        assert!(merged.join("base").join(&deep).is_dir());
+        let names = fs_err::read_dir(merged).unwrap().count();
+        assert_eq!(names, 1, "something was left beside it");
+    });
+}
+
+#[test]
 fn relative_paths_and_descriptors_are_those_of_the_process() {
     let directory = tempfile::tempdir().unwrap();
     fill(&directory.path().join("lower"));
