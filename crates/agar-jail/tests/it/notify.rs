@@ -228,6 +228,32 @@ fn the_handler_stops_when_it_is_woken() {
     });
 }
 
+/// A directory for layers. The kernel leaves directories in it that even their owner may not enter.
+struct Scene(tempfile::TempDir);
+
+impl Scene {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+impl Drop for Scene {
+    fn drop(&mut self) {
+        for path in [
+            "work/work",
+            "work/work/incompat",
+            "work/work/incompat/volatile",
+        ] {
+            let mode = std::fs::Permissions::from_mode(0o700);
+            drop(fs_err::set_permissions(self.path().join(path), mode));
+        }
+    }
+}
+
 /// An overlay over `lower`, in a mount namespace that ends with the process.
 struct Layers {
     merged: PathBuf,
@@ -320,7 +346,7 @@ fn picture(root: &Path) -> Vec<String> {
 
 #[test]
 fn a_base_directory_is_renamed_with_all_that_it_holds() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = Scene::new();
     fill(&directory.path().join("lower"));
     isolated(|| {
         let layers = overlay(directory.path());
@@ -344,7 +370,7 @@ fn a_base_directory_is_renamed_with_all_that_it_holds() {
 
 #[test]
 fn a_rename_that_must_fail_fails_as_the_kernel_would() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = Scene::new();
     fill(&directory.path().join("lower"));
     isolated(|| {
         let merged = &overlay(directory.path()).merged;
@@ -376,7 +402,7 @@ fn a_rename_that_must_fail_fails_as_the_kernel_would() {
 
 #[test]
 fn a_tree_too_deep_to_move_is_left_as_it_was() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = Scene::new();
     let deep: PathBuf = std::iter::repeat_n("d", 300).collect();
     fs_err::create_dir_all(directory.path().join("lower/base").join(&deep)).unwrap();
     isolated(|| {
@@ -393,7 +419,7 @@ fn a_tree_too_deep_to_move_is_left_as_it_was() {
 
 #[test]
 fn relative_paths_and_descriptors_are_those_of_the_process() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = Scene::new();
     fill(&directory.path().join("lower"));
     isolated(|| {
         let merged = &overlay(directory.path()).merged;
@@ -420,7 +446,7 @@ fn relative_paths_and_descriptors_are_those_of_the_process() {
 
 #[test]
 fn the_handlers_own_descriptors_cannot_be_named() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = Scene::new();
     fill(&directory.path().join("lower"));
     isolated(|| {
         let merged = &overlay(directory.path()).merged;
@@ -439,7 +465,7 @@ fn the_handlers_own_descriptors_cannot_be_named() {
 
 #[test]
 fn git_moves_a_base_directory() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = Scene::new();
     let lower = directory.path().join("lower");
     fs_err::create_dir_all(lower.join("src/deep")).unwrap();
     for number in 0..50 {
