@@ -10,6 +10,10 @@ const REFERENCES: &[(&str, &[&str])] = &[
     ("docs/reference/cli.md", &["man", "--reference", "cli.md"]),
     ("docs/reference/env.md", &["man", "--reference", "env.md"]),
     (
+        "docs/reference/config.md",
+        &["man", "--reference", "config.md"],
+    ),
+    (
         "docs/reference/schema/apply.json",
         &["man", "--reference", "schema/apply.json"],
     ),

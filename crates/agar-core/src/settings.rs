@@ -12,6 +12,7 @@
 mod check;
 mod key;
 mod layer;
+mod reference;
 mod resolve;
 mod seed;
 mod value;
@@ -19,6 +20,7 @@ mod value;
 pub use check::Check;
 pub use key::{Key, Kind, Merge};
 pub use layer::{Layer, Origin, Source};
+pub use reference::reference;
 pub use resolve::{
     Cleanup, Graduation, HeldBack, Line, Patterns, Resolved, Settings, Who, resolve,
 };

@@ -14,6 +14,7 @@ pub fn files() -> Vec<(String, String)> {
     let mut files = vec![
         ("cli.md".to_owned(), cli()),
         ("env.md".to_owned(), variables()),
+        ("config.md".to_owned(), agar_core::settings::reference()),
     ];
     for name in schema::names() {
         let schema = schema::of(name).unwrap_or_default();

@@ -228,6 +228,21 @@ fn every_seed_key_has_one_of_ours_with_the_same_default() {
 }
 
 #[test]
+fn the_reference_names_every_key_of_ours_and_of_the_seed() {
+    let text = reference();
+    for &key in Key::ALL {
+        assert!(text.contains(&format!("| `{key}` |")), "{key}");
+    }
+    for seed in SEED {
+        assert!(
+            text.contains(&format!("| `{}` |", seed.seed)),
+            "{}",
+            seed.seed
+        );
+    }
+}
+
+#[test]
 fn variables_have_one_name_each() {
     let names: std::collections::BTreeSet<String> =
         Key::ALL.iter().map(|key| key.variable()).collect();

@@ -16,19 +16,8 @@ pub const FILE_NAME: &str = "agar.toml";
 /// What approvals of settings are filed under in the store.
 pub const SUBJECT: &str = "settings";
 
-/// Variables of ours that are no settings.
-const OTHER_VARIABLES: [&str; 10] = [
-    "AGAR_LOG",
-    "AGAR_STATE",
-    "AGAR_STATE_DIR",
-    "AGAR_CONFIG",
-    "AGAR_SANDBOX",
-    "AGAR_ALIAS",
-    "AGAR_PROJECT",
-    "AGAR_COLOR",
-    "AGAR_KEEPER",
-    "AGAR_TEST",
-];
+/// What our variables begin with.
+const PREFIX: &str = "AGAR_";
 
 /// Where settings come from, as data.
 #[derive(Debug, Clone)]
@@ -203,7 +192,7 @@ fn content(path: &Path) -> Result<Option<String>, SettingsError> {
 fn variables(environment: &[(OsString, OsString)]) -> Result<Layer, SettingsError> {
     let mut layer = Layer::new(Source::Person);
     for (name, value) in environment {
-        let Some(name) = name.to_str().filter(|name| name.starts_with("AGAR_")) else {
+        let Some(name) = name.to_str().filter(|name| name.starts_with(PREFIX)) else {
             continue;
         };
         let Some(key) = Key::ALL.iter().copied().find(|key| key.variable() == name) else {
@@ -230,15 +219,18 @@ fn set(layer: &mut Layer, key: Key, name: &str, value: &OsStr) -> Result<(), Set
 }
 
 /// A variable that is almost a setting was meant to be one; any other is somebody else's.
+///
+/// Only the part that differs is compared: `AGAR_PAGER` is as far from `AGAR_TIER` as a pager is
+/// from a tier.
 fn unknown(name: &str) -> Result<(), SettingsError> {
-    if OTHER_VARIABLES.contains(&name) {
-        return Ok(());
-    }
     let variables: Vec<String> = Key::ALL.iter().map(|key| key.variable()).collect();
-    match suggest::nearest(name, variables.iter().map(String::as_str)) {
+    let parts = variables
+        .iter()
+        .filter_map(|name| name.strip_prefix(PREFIX));
+    match suggest::nearest(name.trim_start_matches(PREFIX), parts) {
         Some(near) => Err(SettingsError::UnknownVariable {
             variable: name.to_owned(),
-            suggestion: near.to_owned(),
+            suggestion: format!("{PREFIX}{near}"),
         }),
         None => Ok(()),
     }

@@ -174,10 +174,18 @@ fn hints_lie_below_the_projects_own_file_and_wait_for_consent() {
 #[test]
 fn a_mistyped_variable_is_an_error_and_a_strange_one_is_not() {
     let mut world = World::new(&[]);
-    world.environment = vec![
-        ("AGAR_SOMETHING_ELSE".into(), "1".into()),
-        ("AGAR_LOG".into(), "debug".into()),
+    let others = [
+        "SOMETHING_ELSE",
+        "LOG",
+        "PAGER",
+        "AGENT",
+        "TEST",
+        "SANDBOX",
+        "STATE",
     ];
+    world.environment = others
+        .map(|name| (format!("AGAR_{name}").into(), "1".into()))
+        .to_vec();
     assert!(world.read().is_ok());
     world.environment = vec![("AGAR_NETWROK".into(), "none".into())];
     let error = world.read().unwrap_err();
