@@ -1,9 +1,21 @@
 //! Carries a sandbox's changes into the real project.
 
+mod repository;
+
+use crate::blueprint::Blueprint;
+use crate::here::Here;
+use crate::turn::Turn;
 use crate::{Engine, EngineError, SandboxView};
+use crate::{changes, find, promotion, raise, view};
 use agar_core::id::PromotionId;
+use agar_sandbox::change::{Change, ChangeSet};
+use agar_sandbox::git::{Committed, GitError};
+use agar_sandbox::promote::{self, Item, Label, Proposal};
+use agar_store::{Fact, Sandbox};
+use repository::Repository;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 /// Whose version wins where both sides changed the same lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -133,9 +145,280 @@ impl ApplyAnswer {
 /// Merges the sandbox's changes into the project, or says which conflicts stand in the way.
 ///
 /// With conflicts nothing is written and `applied` is false: that is an answer, not an error.
-pub fn apply(_engine: &Engine, _request: &ApplyRequest) -> Result<ApplyAnswer, EngineError> {
-    Err(EngineError::Absent {
-        doing: "apply changes",
-        missing: "promotion",
-    })
+pub fn apply(engine: &Engine, request: &ApplyRequest) -> Result<ApplyAnswer, EngineError> {
+    let here = engine.here()?;
+    let record = find::sandbox(here, request.sandbox.as_deref())?;
+    let record = at_rest(engine, here, record, request)?;
+    let blueprint = changes::kept(&record, "apply")?;
+    let _turn = Turn::take(&here.sandbox(record.id))?;
+    let set = changes::whole(engine, &blueprint)?;
+    let mut wanted = Wanted {
+        engine,
+        here,
+        record: &record,
+        blueprint: &blueprint,
+        request,
+        answer: ApplyAnswer {
+            sandbox: view::sandbox(here, &record)?,
+            applied: false,
+            promotion: None,
+            files: Vec::new(),
+            commit: None,
+            references: Vec::new(),
+            notes: Vec::new(),
+        },
+    };
+    wanted.carry(&set)?;
+    let mut answer = wanted.answer;
+    let record = here.read(|store| store.sandbox(record.id))?;
+    answer.sandbox = view::sandbox(here, &record)?;
+    Ok(answer)
+}
+
+/// The sandbox with nothing moving in it: changes are applied as they were looked at.
+fn at_rest(
+    engine: &Engine,
+    here: &Here,
+    record: Sandbox,
+    request: &ApplyRequest,
+) -> Result<Sandbox, EngineError> {
+    if !record.state.is_alive() || request.dry_run {
+        return Ok(record);
+    }
+    let count = raise::processes_inside(engine, here, record.id);
+    if count > 0 && !request.stop {
+        return Err(EngineError::Busy {
+            doing: "apply",
+            alias: record.alias,
+            count,
+        });
+    }
+    raise::down(engine, here, &record)
+}
+
+/// An application under way.
+struct Wanted<'a> {
+    engine: &'a Engine,
+    here: &'a Here,
+    record: &'a Sandbox,
+    blueprint: &'a Blueprint,
+    request: &'a ApplyRequest,
+    answer: ApplyAnswer,
+}
+
+impl Wanted<'_> {
+    fn carry(&mut self, set: &ChangeSet) -> Result<(), EngineError> {
+        let request = self.request;
+        let selection = promotion::selection(
+            &request.paths,
+            request.side,
+            &request.choices,
+            &request.hunks,
+        );
+        let moved = changes::Drift::of(self.record, self.blueprint);
+        let items = promote::items(&set.project, &|path| moved.has(path));
+        let proposal = Proposal::prepare(&self.blueprint.root, items.clone(), &selection)?;
+        self.answer.files = promotion::files(&proposal, request.dry_run)?;
+        let outside = self.outside(set)?;
+        let conflicts = proposal.conflicts().count();
+        if request.dry_run {
+            return Ok(());
+        }
+        if conflicts > 0 {
+            return self.refuse(conflicts);
+        }
+        let root = &self.blueprint.root;
+        match &request.destination {
+            Destination::WorkTree => self.write(&proposal, root)?,
+            Destination::Commit { message } => {
+                let repository = Repository::of(self.engine, self.here, root)?;
+                self.write(&proposal, root)?;
+                let written: Vec<Item> = items
+                    .into_iter()
+                    .filter(|item| proposal.written().any(|path| path == item.path))
+                    .collect();
+                let message = self.message(message.as_deref());
+                let made = repository.commit(&written, &message);
+                self.committed(made)?;
+            }
+            Destination::Branch { name, message } => {
+                let repository = Repository::of(self.engine, self.here, root)?;
+                let message = self.message(message.as_deref());
+                let made = repository.branch(name, &items, &message, &selection)?;
+                self.answer.applied = true;
+                self.committed(Ok(made))?;
+            }
+        }
+        if let Some(outside) = outside {
+            self.write(&outside, Path::new("/"))?;
+        }
+        self.carry_commits(set)
+    }
+
+    /// The changes outside the project that were named, each by its own name.
+    fn outside(&mut self, set: &ChangeSet) -> Result<Option<Proposal>, EngineError> {
+        if self.request.outside.is_empty() {
+            return Ok(None);
+        }
+        let named: Vec<String> = self
+            .request
+            .outside
+            .iter()
+            .map(|path| path.trim_start_matches('/').to_owned())
+            .collect();
+        let changes: Vec<Change> = set
+            .outside
+            .iter()
+            .map(|change| {
+                let mut change = change.clone();
+                change.path = relative(&change.path);
+                change
+            })
+            .collect();
+        let selection = promotion::selection(
+            &named,
+            self.request.side,
+            &self.request.choices,
+            &BTreeMap::new(),
+        );
+        // What is outside is always live: nobody froze it.
+        let created = self.record.created;
+        let moved = |path: &Path| changes::is_newer(&Path::new("/").join(path), created);
+        let items = promote::items(&changes, &moved);
+        let proposal = Proposal::prepare(Path::new("/"), items, &selection)?;
+        let mut files = promotion::files(&proposal, self.request.dry_run)?;
+        files.retain(|file| file.merge != Merge::Skipped);
+        for file in &mut files {
+            file.path.insert(0, '/');
+        }
+        self.answer.files.extend(files);
+        if proposal.conflicts().count() > 0 {
+            let conflicts = proposal.conflicts().count();
+            self.refuse(conflicts)?;
+            return Ok(None);
+        }
+        Ok(Some(proposal))
+    }
+
+    /// Says in the journal why nothing was written.
+    fn refuse(&mut self, conflicts: usize) -> Result<(), EngineError> {
+        let reason = format!("{conflicts} paths in conflict");
+        let fact = Fact::PromotionRefused {
+            promotion: None,
+            reason,
+        };
+        self.here.write(|store| {
+            let at = self.engine.now();
+            store.append(self.record.project, Some(self.record.id), at, &fact)?;
+            Ok(())
+        })
+    }
+
+    /// Writes a proposal, journalled on both sides.
+    fn write(&mut self, proposal: &Proposal, root: &Path) -> Result<(), EngineError> {
+        let (engine, here) = (self.engine, self.here);
+        let label = Label {
+            id: engine.new_promotion_id(),
+            at: engine.now(),
+            title: self.record.alias.clone(),
+        };
+        let summary = self.summary(root);
+        here.write(|store| {
+            store.start_promotion(label.id, self.record.id, &summary, engine.now())
+        })?;
+        let promotions = promotion::of_project(here, self.record.project);
+        let applied = match promotions.apply(proposal, &label) {
+            Ok(applied) => applied,
+            Err(error) => {
+                let reason = error.to_string();
+                here.write(|store| store.promotion_refused(label.id, &reason, engine.now()))?;
+                return Err(error.into());
+            }
+        };
+        promotion::record_recovered(engine, here, &applied.recovered)?;
+        here.write(|store| {
+            store.promotion_applied(label.id, &summary, engine.now())?;
+            promotion::promote_sandbox(engine, store, self.record.id)
+        })?;
+        self.answer.applied = true;
+        match (self.answer.promotion, applied.promotion) {
+            (None, made) => self.answer.promotion = made,
+            (Some(_), Some(second)) => self.answer.notes.push(format!(
+                "the paths outside the project are promotion {}",
+                promotion::short(second)
+            )),
+            (Some(_), None) => {}
+        }
+        Ok(())
+    }
+
+    /// What a commit says, unless somebody said it better: the command that made the change.
+    fn message(&self, given: Option<&str>) -> String {
+        if let Some(given) = given {
+            return given.to_owned();
+        }
+        let last = self.here.read(|store| store.latest_run(self.record.id));
+        let command = last.ok().flatten().map_or_else(
+            || self.record.alias.clone(),
+            |run| view::command_line(&run.argv),
+        );
+        format!(
+            "{command}\n\nTried in agar sandbox {}.\n",
+            self.record.alias
+        )
+    }
+
+    /// Tells about a commit. One that failed does not undo what was written.
+    fn committed(&mut self, made: Result<Committed, GitError>) -> Result<(), EngineError> {
+        let made = match made {
+            Ok(made) => made,
+            Err(error @ GitError::Nothing) => {
+                self.answer.notes.push(error.to_string());
+                return Ok(());
+            }
+            Err(error) => return Err(error.into()),
+        };
+        self.answer.commit = Some(made.id);
+        self.answer.notes.push("git hooks were not run".to_owned());
+        let left_out = made
+            .left_out
+            .iter()
+            .map(|(path, why)| format!("{} is not in the commit: {why}", view::shown(path)));
+        self.answer.notes.extend(left_out);
+        Ok(())
+    }
+
+    /// Brings commits made inside over, under references of their own.
+    fn carry_commits(&mut self, set: &ChangeSet) -> Result<(), EngineError> {
+        let made = set
+            .repositories
+            .iter()
+            .filter(|repository| !repository.outside && !repository.refs.is_empty());
+        for inside in made {
+            let repository = Repository::of(self.engine, self.here, &self.blueprint.root)?;
+            match repository.carry(inside, &self.record.alias) {
+                Ok(carried) => self.answer.references.extend(carried),
+                Err(error) => self.answer.notes.push(error.to_string()),
+            }
+        }
+        Ok(())
+    }
+
+    fn summary(&self, root: &Path) -> serde_json::Value {
+        let count = |wanted: Merge| {
+            let files = self.answer.files.iter();
+            files.filter(|file| file.merge == wanted).count()
+        };
+        serde_json::json!({
+            "root": view::shown(root),
+            "clean": count(Merge::Clean),
+            "merged": count(Merge::Merged),
+            "chosen": count(Merge::Chosen),
+        })
+    }
+}
+
+/// An absolute path as one below the root.
+fn relative(path: &Path) -> PathBuf {
+    path.strip_prefix("/").unwrap_or(path).to_owned()
 }

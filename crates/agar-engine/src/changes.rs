@@ -1,12 +1,16 @@
 //! The change set of a sandbox, computed and shown.
 
 use crate::Engine;
-use crate::answer::{BulkView, ChangeKind, ChangeView, ChangedFile};
+use crate::answer::{BulkView, ChangeKind, ChangeView, ChangedFile, CommitView};
 use crate::blueprint::Blueprint;
 use crate::failure::EngineError;
 use crate::view::shown as path_shown;
+use agar_core::seam::Timestamp;
 use agar_core::state::State;
-use agar_sandbox::change::{Action, Change, ChangeSet, Options, Side};
+use agar_core::text::printable;
+use agar_core::walls::BaseKind;
+use agar_sandbox::change::git::Repository;
+use agar_sandbox::change::{Action, Change, ChangeSet, Options, Side, unified};
 use agar_sandbox::layer::Kind;
 use agar_store::Sandbox;
 use std::path::{Path, PathBuf};
@@ -19,6 +23,54 @@ pub(crate) fn of(_engine: &Engine, blueprint: &Blueprint) -> Result<ChangeSet, E
         ..Options::default()
     };
     Ok(ChangeSet::compute(&blueprint.stacks, &options)?)
+}
+
+/// Computes everything that a promotion might carry: deleted directories in full.
+pub(crate) fn whole(_engine: &Engine, blueprint: &Blueprint) -> Result<ChangeSet, EngineError> {
+    let masked = |path: &Path| blueprint.masks.iter().any(|mask| path == mask);
+    let options = Options {
+        masked: Some(&masked),
+        lines: false,
+        listed_max: usize::MAX,
+        ..Options::default()
+    };
+    Ok(ChangeSet::compute(&blueprint.stacks, &options)?)
+}
+
+/// Which paths of a live base the person changed after the sandbox began.
+///
+/// The kernel stamps every change of a file with its own clock, which nobody can turn back: a stamp
+/// later than the sandbox says that what both sides started from is gone.
+pub(crate) struct Drift<'a> {
+    root: &'a Path,
+    since: Option<Timestamp>,
+}
+
+impl<'a> Drift<'a> {
+    pub(crate) fn of(record: &Sandbox, blueprint: &'a Blueprint) -> Self {
+        Self {
+            root: &blueprint.root,
+            since: match record.base {
+                BaseKind::Live => Some(record.created),
+                BaseKind::Frozen => None,
+            },
+        }
+    }
+
+    /// Whether a path relative to the project was changed.
+    pub(crate) fn has(&self, path: &Path) -> bool {
+        self.since
+            .is_some_and(|since| is_newer(&self.root.join(path), since))
+    }
+}
+
+/// Whether a file was changed after a moment.
+pub(crate) fn is_newer(path: &Path, since: Timestamp) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    path.symlink_metadata().is_ok_and(|metadata| {
+        let millis = metadata.ctime() * 1000 + metadata.ctime_nsec() / 1_000_000;
+        !metadata.is_dir() && millis.unsigned_abs() > since.millis()
+    })
 }
 
 /// A change set as the faces show it.
@@ -57,7 +109,7 @@ pub(crate) fn shown(set: &ChangeSet) -> ChangeView {
                 bytes: bulk.tally.bytes,
             })
             .collect(),
-        commits: Vec::new(),
+        commits: set.repositories.iter().flat_map(commits).collect(),
         unread: set
             .unread
             .iter()
@@ -105,6 +157,28 @@ fn file(change: &Change) -> ChangedFile {
     }
 }
 
+/// The commits made inside a repository, each with a reference that leads to it.
+fn commits(repository: &Repository) -> Vec<CommitView> {
+    let reference = |id: &str| {
+        let at = repository
+            .refs
+            .iter()
+            .find(|change| change.after.as_deref() == Some(id));
+        at.or(repository.refs.first())
+            .map_or("HEAD", |change| change.name.as_str())
+            .to_owned()
+    };
+    repository
+        .commits
+        .iter()
+        .map(|commit| CommitView {
+            id: commit.id.clone(),
+            subject: printable(&commit.subject).into_owned(),
+            reference: reference(&commit.id),
+        })
+        .collect()
+}
+
 /// The word for a kind of file.
 pub(crate) const fn kind_word(kind: Kind) -> &'static str {
     match kind {
@@ -149,11 +223,22 @@ pub(crate) fn restrict(set: &mut ChangeSet, paths: &[String], root: &Path) {
     });
 }
 
-/// The unified diff of a change set.
-pub(crate) fn patch(set: &ChangeSet, context: usize, outside: bool) -> String {
-    let _ = (set, context, outside);
-    String::new()
+/// The unified diff of a change set, as `git apply` takes it.
+pub(crate) fn patch(set: &ChangeSet, context: usize, outside: bool) -> Result<String, EngineError> {
+    let mut text = Vec::new();
+    let elsewhere = set.outside.iter().filter(|_| outside);
+    for change in set.project.iter().chain(elsewhere) {
+        let diff = unified(change, context, TEXT_BYTES_MAX).map_err(|source| EngineError::Io {
+            doing: format!("compare {}", path_shown(&change.path)),
+            source,
+        })?;
+        text.extend_from_slice(&diff.bytes);
+    }
+    Ok(String::from_utf8_lossy(&text).into_owned())
 }
+
+/// Files longer than this are compared, but not shown line by line.
+const TEXT_BYTES_MAX: u64 = 4 << 20;
 
 /// How many paths of the project changed, if a glance can tell.
 pub(crate) fn count(blueprint: &Blueprint) -> Option<u64> {

@@ -1,6 +1,9 @@
 //! The settings in force, and where each came from.
 
+use crate::view::shown;
+use crate::wishes;
 use crate::{Engine, EngineError};
+use agar_core::settings::{Key, Who};
 use serde::{Deserialize, Serialize};
 
 /// Asks for the settings.
@@ -34,9 +37,48 @@ pub struct ConfigAnswer {
 }
 
 /// Tells the settings in force for the caller's directory.
-pub fn config(_engine: &Engine, _request: &ConfigRequest) -> Result<ConfigAnswer, EngineError> {
-    Err(EngineError::Absent {
-        doing: "read the settings",
-        missing: "settings",
+pub fn config(engine: &Engine, request: &ConfigRequest) -> Result<ConfigAnswer, EngineError> {
+    let here = engine.here()?;
+    let loaded = wishes::load(engine, here, Who::Person)?;
+    let wanted = |key: &str| match &request.key {
+        None => true,
+        Some(asked) => {
+            key == asked
+                || key
+                    .strip_prefix(asked.as_str())
+                    .is_some_and(|rest| rest.starts_with('.'))
+        }
+    };
+    let settings: Vec<SettingView> = loaded
+        .resolved
+        .lines
+        .iter()
+        .filter(|line| wanted(line.key))
+        .map(|line| SettingView {
+            key: line.key.to_owned(),
+            value: line.value.clone().into(),
+            origin: line
+                .origins
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join(", "),
+        })
+        .collect();
+    if let (Some(key), true) = (&request.key, settings.is_empty()) {
+        return Err(EngineError::NoSuchSetting {
+            key: key.clone(),
+            near: Key::suggest(key).map(str::to_owned),
+        });
+    }
+    Ok(ConfigAnswer {
+        settings,
+        files: loaded.asked.files.iter().map(|path| shown(path)).collect(),
+        unapproved: loaded
+            .resolved
+            .held_back
+            .iter()
+            .map(|held| format!("{} = {}", held.key, held.value))
+            .collect(),
     })
 }

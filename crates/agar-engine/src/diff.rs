@@ -40,15 +40,24 @@ pub fn diff(engine: &Engine, request: &DiffRequest) -> Result<DiffAnswer, Engine
     let blueprint = changes::kept(&record, "show the changes of")?;
     let mut set = changes::of(engine, &blueprint)?;
     changes::restrict(&mut set, &request.paths, &blueprint.root);
-    let patch = request.patch.then(|| {
-        let context = request.context.unwrap_or(CONTEXT);
-        changes::patch(&set, context, request.outside)
-    });
+    let context = request.context.unwrap_or(CONTEXT);
+    let patch = if request.patch {
+        Some(changes::patch(&set, context, request.outside)?)
+    } else {
+        None
+    };
+    let drift = changes::Drift::of(&record, &blueprint);
+    let drifted = set
+        .project
+        .iter()
+        .filter(|change| drift.has(&change.path))
+        .map(|change| view::shown(&change.path))
+        .collect();
     Ok(DiffAnswer {
         sandbox: view::sandbox(here, &record)?,
         changes: changes::shown(&set),
         patch,
-        drifted: Vec::new(),
+        drifted,
     })
 }
 

@@ -1,8 +1,12 @@
 //! What this machine can do, found out by trying.
 
-use crate::{Engine, EngineError};
+use crate::relay::{NoControls, Sink, Source, Streams};
+use crate::run::{Afterwards, RunRequest, run};
+use crate::{Command, Engine, EngineError, SandboxOptions, Surroundings};
 use agar_core::walls::Tier;
+use agar_jail::cgroup::{Cgroups, Mode};
 use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
 
 /// Asks what this machine can do.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -53,9 +57,235 @@ pub struct DoctorAnswer {
 }
 
 /// Tries every mechanism for real.
-pub fn doctor(_engine: &Engine, _request: &DoctorRequest) -> Result<DoctorAnswer, EngineError> {
-    Err(EngineError::Absent {
-        doing: "examine this machine",
-        missing: "jail",
+pub fn doctor(engine: &Engine, request: &DoctorRequest) -> Result<DoctorAnswer, EngineError> {
+    let tried = try_jails(engine, request.tries.unwrap_or(TRIES))?;
+    let mut findings = vec![jail(&tried)];
+    findings.push(landlock());
+    findings.push(cgroups());
+    findings.push(reflink(engine)?);
+    findings.push(program(
+        "git",
+        "commits and branches are not carried",
+        "git",
+    ));
+    findings.push(program(
+        "tmux",
+        "`agar attach` will be a plain terminal",
+        "tmux",
+    ));
+    Ok(DoctorAnswer {
+        findings,
+        tier: tried.tier(),
+        ready_us: tried.median_us(),
+        tries: u32::try_from(tried.times_us.len()).unwrap_or(u32::MAX),
     })
+}
+
+/// Sandboxes that are timed unless somebody says how many.
+const TRIES: u32 = 5;
+
+/// What came of trying.
+struct Tried {
+    times_us: Vec<u64>,
+    failure: Option<(String, Option<String>)>,
+    weaker: Option<Tier>,
+}
+
+impl Tried {
+    fn tier(&self) -> Option<Tier> {
+        match self.failure {
+            None => Some(Tier::Full),
+            Some(_) => self.weaker,
+        }
+    }
+
+    fn median_us(&self) -> Option<u64> {
+        let mut times = self.times_us.clone();
+        times.sort_unstable();
+        times.get(times.len() / 2).copied()
+    }
+}
+
+/// Raises real jails around a command that does nothing: in the caller's project, or in an empty
+/// one where the caller stands in none.
+fn try_jails(engine: &Engine, tries: u32) -> Result<Tried, EngineError> {
+    let mut inner = engine.surroundings().clone();
+    inner.background = None;
+    if engine.here()?.known().is_none() {
+        let place = PathBuf::from(format!("/tmp/agar-{}/doctor", inner.uid));
+        fs_err::create_dir_all(&place)
+            .map_err(EngineError::io("make a place to try sandboxes in"))?;
+        inner.cwd = place;
+    }
+    let mut tried = Tried {
+        times_us: Vec::new(),
+        failure: None,
+        weaker: None,
+    };
+    for _ in 0..tries.max(1) {
+        match try_once(inner.clone(), Tier::Full) {
+            Ok(elapsed) => tried.times_us.push(elapsed),
+            Err(error) => {
+                let cause = std::error::Error::source(&error).map(ToString::to_string);
+                tried.failure = Some((error.to_string(), cause));
+                break;
+            }
+        }
+    }
+    if tried.failure.is_some() {
+        let weaker = [Tier::Helper, Tier::Landlock];
+        tried.weaker = weaker
+            .into_iter()
+            .find(|&tier| try_once(inner.clone(), tier).is_ok());
+    }
+    Ok(tried)
+}
+
+fn try_once(surroundings: Surroundings, tier: Tier) -> Result<u64, EngineError> {
+    let engine = Engine::open(surroundings)?;
+    let request = RunRequest {
+        options: SandboxOptions {
+            tier: Some(tier),
+            ..SandboxOptions::default()
+        },
+        command: Command::new(["/bin/true"]),
+        afterwards: Afterwards::Remove,
+    };
+    let mut controls = NoControls;
+    let streams = Streams {
+        stdin: Source::Empty,
+        stdout: Sink::Discard,
+        stderr: Sink::Discard,
+        terminal: None,
+        controls: &mut controls,
+    };
+    let began = std::time::Instant::now();
+    let answer = run(&engine, &request, streams)?;
+    let elapsed = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
+    match answer.run.end {
+        Some(end) if end.is_success() => Ok(elapsed),
+        other => Err(EngineError::Invalid(format!(
+            "the command inside ended otherwise than expected: {other:?}"
+        ))),
+    }
+}
+
+fn finding(name: &str, detail: impl Into<String>, health: Health) -> Finding {
+    Finding {
+        name: name.to_owned(),
+        detail: detail.into(),
+        health,
+        fix: None,
+    }
+}
+
+/// Namespaces, overlays, seccomp and the rest, as one: either all of it stands or none does.
+fn jail(tried: &Tried) -> Finding {
+    let Some((failure, cause)) = &tried.failure else {
+        let detail = "namespaces, overlays, system call filter: a whole jail stands";
+        return finding("jail", detail, Health::Ok);
+    };
+    let detail = match cause {
+        Some(cause) => format!("{failure}: {cause}"),
+        None => failure.clone(),
+    };
+    Finding {
+        fix: namespaces_fix(),
+        ..finding("jail", detail, Health::Missing)
+    }
+}
+
+/// What to type where the machine forbids user namespaces, as far as it says why.
+fn namespaces_fix() -> Option<String> {
+    let says = |path: &str, value: &str| {
+        fs_err::read_to_string(path).is_ok_and(|text| text.trim() == value)
+    };
+    let sysctl = |name: &str, value: &str| Some(format!("sudo sysctl -w {name}={value}"));
+    if says(
+        "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
+        "1",
+    ) {
+        sysctl("kernel.apparmor_restrict_unprivileged_userns", "0")
+    } else if says("/proc/sys/kernel/unprivileged_userns_clone", "0") {
+        sysctl("kernel.unprivileged_userns_clone", "1")
+    } else if says("/proc/sys/user/max_user_namespaces", "0") {
+        sysctl("user.max_user_namespaces", "15000")
+    } else {
+        None
+    }
+}
+
+fn landlock() -> Finding {
+    match agar_jail::landlock::version() {
+        version @ 6.. => finding("landlock", format!("ABI {version}"), Health::Ok),
+        version @ 2..=5 => finding(
+            "landlock",
+            format!("ABI {version}: abstract sockets are open to `--net host`"),
+            Health::Note,
+        ),
+        _ => finding(
+            "landlock",
+            "not in this kernel: one wall less",
+            Health::Weaker,
+        ),
+    }
+}
+
+fn cgroups() -> Finding {
+    match Cgroups::detect(Path::new("/")).map(|groups| groups.mode()) {
+        Ok(Mode::None) | Err(_) => Finding {
+            fix: Some("log in through systemd, which delegates control groups".to_owned()),
+            ..finding(
+                "cgroups",
+                "none to use: limits are watched by agar instead",
+                Health::Weaker,
+            )
+        },
+        Ok(mode) => finding("cgroups", format!("{mode:?}").to_lowercase(), Health::Ok),
+    }
+}
+
+/// Whether a copy on the state's filesystem can share its blocks.
+fn reflink(engine: &Engine) -> Result<Finding, EngineError> {
+    let here = engine.here()?;
+    let from = here.state.path().join("reflink-from");
+    let to = here.state.path().join("reflink-to");
+    let failed = || EngineError::io("try a shared copy");
+    let source = fs_err::File::create(&from).map_err(failed())?;
+    let target = fs_err::File::create(&to).map_err(failed())?;
+    let shared = rustix::fs::ioctl_ficlone(&target, &source).is_ok();
+    for path in [from, to] {
+        fs_err::remove_file(path).map_err(failed())?;
+    }
+    Ok(if shared {
+        finding(
+            "reflink",
+            "a freeze shares blocks with the project",
+            Health::Ok,
+        )
+    } else {
+        finding(
+            "reflink",
+            "not on this filesystem; the first freeze copies",
+            Health::Note,
+        )
+    })
+}
+
+fn program(name: &str, without: &str, package: &str) -> Finding {
+    let said = std::process::Command::new(name)
+        .arg(if name == "tmux" { "-V" } else { "--version" })
+        .stdin(std::process::Stdio::null())
+        .output();
+    match said {
+        Ok(said) if said.status.success() => {
+            let text = String::from_utf8_lossy(&said.stdout);
+            let version = text.split_whitespace().last().unwrap_or_default();
+            finding(name, agar_core::text::printable(version), Health::Ok)
+        }
+        Ok(_) | Err(_) => Finding {
+            fix: Some(format!("sudo apt install {package}")),
+            ..finding(name, format!("not there: {without}"), Health::Note)
+        },
+    }
 }

@@ -9,7 +9,7 @@ use crate::wishes::Wishes;
 use crate::{Engine, inside, layers};
 use agar_core::id::SandboxId;
 use agar_core::walls::{BaseKind, Identity, Network, Tier};
-use agar_sandbox::base::{Bases, Choice, Prepared, Progress};
+use agar_sandbox::base::{Bases, Choice, Lock, Prepared, Progress};
 use agar_store::{Fact, NewSandbox, Sandbox, StoreError, Writer};
 use std::sync::Arc;
 
@@ -20,6 +20,8 @@ pub(crate) struct Draft {
     pub(crate) blueprint: Blueprint,
     /// Whether freezing in the background would make the next start better.
     pub(crate) freeze_later: bool,
+    /// Keeps the generation from being collected until the sandbox is on record.
+    _hold: Option<Lock>,
 }
 
 /// Decides everything about a new sandbox, and makes its base ready.
@@ -30,7 +32,7 @@ pub(crate) fn draft(
     (choice, alias): (Choice, Option<String>),
 ) -> Result<Draft, EngineError> {
     let known = here.project(engine)?;
-    let settings = Wishes::of(engine, here, known)?;
+    let settings = Wishes::of(engine, here, &options.caller)?;
     let network = options
         .network
         .clone()
@@ -51,7 +53,7 @@ pub(crate) fn draft(
         environment: [settings.environment.clone(), options.environment.clone()].concat(),
         old_ways: settings.old_ways.clone(),
         agent: options.caller.agent().map(str::to_owned),
-        warnings: warnings(options, &network, &base),
+        warnings: warnings((options, &settings), &network, &base),
         minimal_git_stat: base.minimal_git_stat,
     };
     let new = NewSandbox {
@@ -70,7 +72,7 @@ pub(crate) fn draft(
         identity: if options.fake_root {
             Identity::FakeRoot
         } else {
-            Identity::Caller
+            settings.identity
         },
         note: options.note.clone(),
         parent: None,
@@ -79,6 +81,7 @@ pub(crate) fn draft(
         new,
         blueprint,
         freeze_later: base.freeze_later,
+        _hold: base.hold,
     })
 }
 
@@ -115,19 +118,29 @@ impl Progress for Freezing {
 }
 
 /// What a person should know about the sandbox they get.
-fn warnings(options: &SandboxOptions, network: &Network, base: &Prepared) -> Vec<String> {
+fn warnings(
+    (options, settings): (&SandboxOptions, &Wishes),
+    network: &Network,
+    base: &Prepared,
+) -> Vec<String> {
     let mut warnings = base.notes.clone();
     if matches!(network, Network::Host) {
         warnings.push("the host's network can be reached".to_owned());
     }
-    if options.nested {
+    if !settings.held_back.is_empty() {
+        warnings.push(format!(
+            "the project's settings wait for `agar config approve`: {}",
+            settings.held_back.join(", ")
+        ));
+    }
+    if options.nested || settings.nested {
         warnings.push("user namespaces may be made inside".to_owned());
     }
-    match options.tier {
-        Some(tier @ (Tier::Helper | Tier::Landlock | Tier::None)) => {
+    match options.tier.unwrap_or(settings.tier) {
+        tier @ (Tier::Helper | Tier::Landlock | Tier::None) => {
             warnings.push(format!("weaker walls: tier {tier}"));
         }
-        Some(Tier::Full) | None => {}
+        Tier::Full => {}
     }
     warnings
 }

@@ -11,14 +11,6 @@ use std::path::PathBuf;
 /// A use case failed.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// The part of agar that does it is not there.
-    #[error("cannot {doing}: this build of agar has no {missing}")]
-    Absent {
-        /// What was asked.
-        doing: &'static str,
-        /// What is missing.
-        missing: &'static str,
-    },
     /// No sandbox goes by that name.
     #[error("there is no sandbox called `{name}`")]
     NoSuchSandbox {
@@ -101,6 +93,17 @@ pub enum EngineError {
         /// What the command said, made printable.
         said: String,
     },
+    /// There is no such setting.
+    #[error("there is no setting `{key}`")]
+    NoSuchSetting {
+        /// What was asked for.
+        key: String,
+        /// What was probably meant.
+        near: Option<String>,
+    },
+    /// The settings are not those that were looked at.
+    #[error("the project's settings changed since they were looked at")]
+    Moved,
     /// A record cannot be understood.
     #[error("the record of {alias} cannot be understood")]
     Record {
@@ -130,6 +133,24 @@ pub enum EngineError {
     /// A layer could not be read.
     #[error(transparent)]
     Layer(#[from] agar_sandbox::layer::ViewError),
+    /// A promotion that a crash cut short could not be settled.
+    #[error(transparent)]
+    Recover(#[from] agar_sandbox::promote::RecoverError),
+    /// A promotion could not be planned.
+    #[error(transparent)]
+    Propose(#[from] agar_sandbox::promote::PrepareError),
+    /// A promotion was not carried out.
+    #[error(transparent)]
+    Apply(#[from] agar_sandbox::promote::ApplyError),
+    /// The way back could not be planned.
+    #[error(transparent)]
+    Undo(#[from] agar_sandbox::promote::UndoError),
+    /// git did not do what was asked.
+    #[error(transparent)]
+    Git(#[from] agar_sandbox::git::GitError),
+    /// The settings could not be read.
+    #[error(transparent)]
+    Settings(#[from] crate::settings::SettingsError),
     /// The store could not be opened.
     #[error(transparent)]
     Open(#[from] agar_store::OpenError),
@@ -174,13 +195,18 @@ impl EngineError {
             Self::Base(fault) => Some(fault),
             Self::Change(fault) => Some(fault),
             Self::Layer(fault) => Some(fault),
+            Self::Recover(fault) => Some(fault),
+            Self::Propose(fault) => Some(fault),
+            Self::Apply(fault) => Some(fault),
+            Self::Undo(fault) => Some(fault),
+            Self::Git(fault) => Some(fault),
+            Self::Settings(fault) => Some(fault),
             Self::Open(fault) => Some(fault),
             Self::Store(fault) => Some(fault),
             Self::Plan(fault) => Some(fault),
             Self::Start(fault) => Some(fault),
             Self::Talk(fault) => Some(fault),
-            Self::Absent { .. }
-            | Self::NoSuchSandbox { .. }
+            Self::NoSuchSandbox { .. }
             | Self::Ambiguous { .. }
             | Self::SayWhich { .. }
             | Self::NoSuchRun { .. }
@@ -191,6 +217,8 @@ impl EngineError {
             | Self::Unreadable { .. }
             | Self::AlreadyThere(_)
             | Self::Inside { .. }
+            | Self::NoSuchSetting { .. }
+            | Self::Moved
             | Self::Record { .. }
             | Self::Mask(_)
             | Self::Io { .. } => None,
@@ -204,15 +232,17 @@ impl Fault for EngineError {
             return fault.kind();
         }
         match self {
-            Self::Absent { .. } => Kind::Unsupported,
             Self::NoSuchSandbox { .. }
             | Self::NoSuchRun { .. }
             | Self::Missing { .. }
+            | Self::NoSuchSetting { .. }
             | Self::SayWhich { count: 0 } => Kind::NotFound,
             Self::Ambiguous { .. } | Self::SayWhich { .. } | Self::Invalid(_) | Self::Mask(_) => {
                 Kind::Invalid
             }
-            Self::WrongState { .. } | Self::Busy { .. } | Self::AlreadyThere(_) => Kind::Conflict,
+            Self::WrongState { .. } | Self::Busy { .. } | Self::Moved | Self::AlreadyThere(_) => {
+                Kind::Conflict
+            }
             Self::Inside { .. } => Kind::Refused,
             Self::Unreadable { source, .. } if source.kind() == ErrorKind::NotFound => {
                 Kind::NotFound
@@ -227,6 +257,12 @@ impl Fault for EngineError {
             | Self::Base(_)
             | Self::Change(_)
             | Self::Layer(_)
+            | Self::Recover(_)
+            | Self::Propose(_)
+            | Self::Apply(_)
+            | Self::Undo(_)
+            | Self::Git(_)
+            | Self::Settings(_)
             | Self::Open(_)
             | Self::Store(_)
             | Self::Plan(_)
@@ -242,6 +278,9 @@ impl Fault for EngineError {
         match self {
             Self::NoSuchSandbox {
                 near: Some(near), ..
+            }
+            | Self::NoSuchSetting {
+                near: Some(near), ..
             } => Some(Remedy::Suggest {
                 value: near.clone(),
             }),
@@ -251,7 +290,8 @@ impl Fault for EngineError {
             Self::Busy { alias, .. } => Some(Remedy::Command {
                 line: format!("agar ps {alias}"),
             }),
-            Self::Absent { .. }
+            Self::Moved => Some(Remedy::ApproveSettings),
+            Self::NoSuchSetting { near: None, .. }
             | Self::NoSuchRun { .. }
             | Self::WrongState { .. }
             | Self::Invalid(_)
@@ -267,6 +307,12 @@ impl Fault for EngineError {
             | Self::Base(_)
             | Self::Change(_)
             | Self::Layer(_)
+            | Self::Recover(_)
+            | Self::Propose(_)
+            | Self::Apply(_)
+            | Self::Undo(_)
+            | Self::Git(_)
+            | Self::Settings(_)
             | Self::Open(_)
             | Self::Store(_)
             | Self::Plan(_)

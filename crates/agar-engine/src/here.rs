@@ -83,13 +83,19 @@ impl Here {
     }
 
     /// The caller's project, if there is one.
-    pub(crate) fn project_id(&self) -> Option<ProjectId> {
-        self.project.as_ref().map(|known| known.id)
+    pub(crate) fn known(&self) -> Option<&Known> {
+        self.project.as_ref()
     }
 
-    /// What the sandbox crate wants to know of the machine.
-    pub(crate) fn around(&self) -> &project::Surroundings {
-        &self.around
+    /// Where a project is, if it is the caller's.
+    pub(crate) fn root_of(&self, project: ProjectId) -> Option<PathBuf> {
+        let known = self.project.as_ref().filter(|known| known.id == project)?;
+        Some(known.found.root.clone())
+    }
+
+    /// The id of the caller's project, if there is one.
+    pub(crate) fn project_id(&self) -> Option<ProjectId> {
+        self.project.as_ref().map(|known| known.id)
     }
 
     /// Reads the store.
@@ -101,17 +107,25 @@ impl Here {
         Ok(work(store.read())?)
     }
 
+    /// The same for work that can fail in other ways.
+    pub(crate) fn reading<T>(
+        &self,
+        work: impl FnOnce(Reader<'_>) -> Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
+        work(self.store.borrow().read())
+    }
+
+    /// What the sandbox crate wants to know of the machine.
+    pub(crate) fn around(&self) -> &project::Surroundings {
+        &self.around
+    }
+
     /// Changes the store in one transaction.
     pub(crate) fn write<T>(
         &self,
         work: impl FnOnce(&Writer<'_>) -> Result<T, StoreError>,
     ) -> Result<T, EngineError> {
         Ok(self.store.borrow_mut().write(work)?)
-    }
-
-    /// Hands the store to a crate that takes it whole.
-    pub(crate) fn with_store<T>(&self, work: impl FnOnce(&mut Store) -> T) -> T {
-        work(&mut self.store.borrow_mut())
     }
 
     /// The directory of a sandbox.

@@ -3,14 +3,16 @@
 use crate::blueprint::Blueprint;
 use crate::here::Here;
 use crate::remove::{self, RemovedView};
-use crate::wishes::Keeping;
+use crate::wishes::{self, GRACE_MS};
 use crate::{Engine, EngineError, layers};
 use agar_core::seam::Timestamp;
 use agar_core::size::Bytes;
 use agar_core::state::State;
+use agar_sandbox::base::Bases;
 use agar_sandbox::trash::Trash;
 use agar_store::{Sandbox, Scope};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// Asks for a clean-up. What is left out comes from the settings.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -92,16 +94,13 @@ struct Rules {
 
 impl Rules {
     fn of(engine: &Engine, here: &Here, request: &PruneRequest) -> Result<Self, EngineError> {
-        let keeping = Keeping::of(engine, here)?;
+        let cleanup = wishes::cleanup(engine, here)?;
+        let keep_last = usize::try_from(cleanup.keep_last).unwrap_or(usize::MAX);
         Ok(Self {
-            idle_ms: request.idle_ms.unwrap_or(keeping.idle_ms),
-            keep_last: request.keep_last.unwrap_or(keeping.keep_last),
-            disk_budget: request.disk_budget.or(keeping.disk_budget).map(|it| it.0),
-            grace_ms: if request.empty_trash {
-                0
-            } else {
-                keeping.grace_ms
-            },
+            idle_ms: request.idle_ms.or(cleanup.idle_ms).unwrap_or(u64::MAX),
+            keep_last: request.keep_last.unwrap_or(keep_last),
+            disk_budget: request.disk_budget.or(cleanup.disk_budget).map(|it| it.0),
+            grace_ms: if request.empty_trash { 0 } else { GRACE_MS },
         })
     }
 }
@@ -193,8 +192,14 @@ fn remove_chosen(
 }
 
 /// Collects generations that no kept sandbox stands on.
-fn collect_generations(_engine: &Engine, _here: &Here) -> Result<u64, EngineError> {
-    Ok(0)
+fn collect_generations(engine: &Engine, here: &Here) -> Result<u64, EngineError> {
+    let Ok(known) = here.project(engine) else {
+        return Ok(0);
+    };
+    let kept = here.read(|store| store.sandboxes(Some(known.id), Scope::Kept))?;
+    let used: BTreeSet<u64> = kept.iter().filter_map(|record| record.generation).collect();
+    let bases = Bases::new(&known.found, &here.state, known.id);
+    Ok(bases.collect(&used)?)
 }
 
 /// Deletes what waits to be deleted.

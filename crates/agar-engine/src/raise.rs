@@ -104,7 +104,13 @@ pub(crate) fn raise(
         name: record.id.to_string(),
         lifetime,
     };
-    Ok(client::start(here.state.path(), &config)?)
+    let keeper = client::start(here.state.path(), &config)?;
+    match lifetime {
+        // Others will look for its socket: it is there once the keeper answers.
+        Lifetime::UntilStopped => drop(keeper.status()?),
+        Lifetime::OneRun => {}
+    }
+    Ok(keeper)
 }
 
 /// A jail that is up, perhaps only now.

@@ -2,7 +2,7 @@
 
 use crate::draft::Freezing;
 use crate::{Engine, EngineError};
-use agar_sandbox::base::{Bases, Choice};
+use agar_sandbox::base::Bases;
 use agar_sandbox::trash::Trash;
 use serde::{Deserialize, Serialize};
 
@@ -29,8 +29,7 @@ pub fn upkeep(engine: &Engine, _request: &UpkeepRequest) -> Result<UpkeepAnswer,
     let mut answer = UpkeepAnswer::default();
     if let Ok(known) = here.project(engine) {
         let bases = Bases::new(&known.found, &here.state, known.id);
-        let prepared = bases.prepare(Choice::Frozen, &Freezing::of(engine))?;
-        answer.generation = prepared.generation;
+        answer.generation = bases.freeze(&Freezing::of(engine))?;
     }
     answer.emptied = Trash::new(&here.state).empty(PORTION)?.removed;
     Ok(answer)

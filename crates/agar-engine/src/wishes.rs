@@ -1,57 +1,98 @@
-//! What the settings say about a new sandbox.
+//! The settings, as far as sandboxes are concerned.
 
 use crate::Engine;
 use crate::failure::EngineError;
-use crate::here::{Here, Known};
+use crate::here::Here;
+use crate::options::Caller;
+use crate::settings::{self, Loaded, Sources};
 use agar_core::limits::Limits;
-use agar_core::size::Bytes;
-use agar_core::walls::{BaseKind, Monitor, Network, Tier};
+use agar_core::settings::{BaseChoice, Cleanup, Who};
+use agar_core::walls::{BaseKind, Identity, Monitor, Network, Tier};
 use agar_jail::policy::OldWay;
 use std::ffi::OsString;
 
-/// What the settings say, before the caller's own options.
-#[derive(Debug, Clone, Default)]
+/// Reads every source of settings for where the caller stands.
+pub(crate) fn load(engine: &Engine, here: &Here, who: Who) -> Result<Loaded, EngineError> {
+    let user = engine.surroundings().config_home.join("agar/config.toml");
+    let sources = Sources {
+        user: &user,
+        project: here.known().map(|known| known.found.root.as_path()),
+        environment: &engine.surroundings().environment,
+        flags: None,
+    };
+    here.reading(|store| {
+        let approvals = here.project_id().map(|project| (&store, project));
+        Ok(settings::load(&sources, who, approvals)?)
+    })
+}
+
+/// What the settings say about a new sandbox, before the caller's own options.
+#[derive(Debug, Clone)]
 pub(crate) struct Wishes {
     pub(crate) tier: Tier,
     pub(crate) network: Network,
     pub(crate) base: Option<BaseKind>,
     pub(crate) nested: bool,
+    pub(crate) identity: Identity,
     pub(crate) monitor: Monitor,
     pub(crate) environment: Vec<OsString>,
     pub(crate) mask: Vec<String>,
     pub(crate) unmask: Vec<String>,
     pub(crate) limits: Limits,
     pub(crate) old_ways: Vec<OldWay>,
+    /// What the project asked for and did not get.
+    pub(crate) held_back: Vec<String>,
 }
 
 impl Wishes {
-    /// Reads the settings for a project.
-    pub(crate) fn of(_engine: &Engine, _here: &Here, _known: &Known) -> Result<Self, EngineError> {
-        Ok(Self::default())
-    }
-}
-
-/// What the settings say about clearing away.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Keeping {
-    /// A sandbox that nothing happened to for this long may go.
-    pub(crate) idle_ms: u64,
-    /// At least this many of the newest stay.
-    pub(crate) keep_last: usize,
-    /// All sandboxes together may occupy this much.
-    pub(crate) disk_budget: Option<Bytes>,
-    /// How long changes that were given up can still be had back.
-    pub(crate) grace_ms: u64,
-}
-
-impl Keeping {
-    /// Reads the settings for where the caller stands.
-    pub(crate) fn of(_engine: &Engine, _here: &Here) -> Result<Self, EngineError> {
+    /// Reads the settings for a caller.
+    pub(crate) fn of(engine: &Engine, here: &Here, caller: &Caller) -> Result<Self, EngineError> {
+        let who = match caller {
+            Caller::Person => Who::Person,
+            Caller::Agent { .. } => Who::Agent,
+        };
+        let resolved = load(engine, here, who)?.resolved;
+        let settings = resolved.settings;
         Ok(Self {
-            idle_ms: 3_600_000,
-            keep_last: 0,
-            disk_budget: None,
-            grace_ms: 7 * 24 * 3_600_000,
+            tier: settings.tier,
+            network: settings.network,
+            base: match settings.base {
+                BaseChoice::Auto => None,
+                BaseChoice::Frozen => Some(BaseKind::Frozen),
+                BaseChoice::Live => Some(BaseKind::Live),
+            },
+            nested: settings.nested,
+            identity: settings.identity,
+            monitor: settings.monitor,
+            environment: settings.env.into_iter().map(OsString::from).collect(),
+            mask: settings.mask,
+            unmask: settings.unmask,
+            limits: settings.limits,
+            old_ways: settings
+                .old_ways
+                .iter()
+                .map(|word| old_way(word))
+                .collect::<Result<_, _>>()?,
+            held_back: resolved
+                .held_back
+                .iter()
+                .map(|held| format!("{} = {}", held.key, held.value))
+                .collect(),
         })
     }
+}
+
+/// An old way by its name.
+fn old_way(word: &str) -> Result<OldWay, EngineError> {
+    let quoted = serde_json::Value::String(word.to_owned());
+    serde_json::from_value(quoted)
+        .map_err(|_| EngineError::Invalid(format!("`{word}` is not one of the old ways")))
+}
+
+/// How long changes that were given up can still be had back.
+pub(crate) const GRACE_MS: u64 = 7 * 24 * 3_600_000;
+
+/// What the settings say about clearing away.
+pub(crate) fn cleanup(engine: &Engine, here: &Here) -> Result<Cleanup, EngineError> {
+    Ok(load(engine, here, Who::Person)?.resolved.settings.cleanup)
 }

@@ -163,7 +163,7 @@ fn replace(to: &Path, write: impl FnOnce(&Path) -> io::Result<()>) -> io::Result
     let made = write(&aside).and_then(|()| fs_err::rename(&aside, to));
     if made.is_err() {
         // What is left of it is of no use to anybody.
-        let _ = fs_err::remove_file(&aside);
+        drop(fs_err::remove_file(&aside));
     }
     made
 }

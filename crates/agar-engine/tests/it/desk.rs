@@ -5,7 +5,7 @@ use agar_engine::relay::{NoControls, Sink, Source, Streams};
 use agar_engine::run::{RunAnswer, RunRequest, run};
 use agar_engine::{Command, Engine, Surroundings};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The machine's own clock.
@@ -30,21 +30,57 @@ impl Entropy for Kernel {
 
 /// A home with a project in it.
 pub(crate) struct Desk {
-    pub(crate) root: tempfile::TempDir,
+    root: PathBuf,
+    /// Removed with the desk; nothing if somebody else made it.
+    _directory: Option<tempfile::TempDir>,
 }
 
 impl Desk {
     pub(crate) fn new() -> Self {
-        let root = tempfile::tempdir().unwrap();
-        let desk = Self { root };
+        // Not in `/tmp`, which is empty inside.
+        let base = std::env::var_os(agar_testkit::world::DIRECTORY_VARIABLE)
+            .map_or_else(|| PathBuf::from(env!("CARGO_TARGET_TMPDIR")), PathBuf::from);
+        fs_err::create_dir_all(&base).unwrap();
+        let directory = tempfile::tempdir_in(base).unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        let desk = Self {
+            root,
+            _directory: Some(directory),
+        };
         for directory in [desk.project(), desk.runtime()] {
             fs_err::create_dir_all(&directory).unwrap();
         }
         desk
     }
 
+    /// The desk that another process made.
+    pub(crate) fn at(root: PathBuf) -> Self {
+        Self {
+            root,
+            _directory: None,
+        }
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub(crate) fn write(&self, path: &str, text: &str) {
+        fs_err::write(self.project().join(path), text).unwrap();
+    }
+
+    pub(crate) fn read(&self, path: &str) -> String {
+        fs_err::read_to_string(self.project().join(path)).unwrap()
+    }
+
+    /// How many entries a directory of agar's state holds.
+    pub(crate) fn left_in_state(&self, name: &str) -> usize {
+        let directory = self.home().join(".local/state/agar").join(name);
+        directory.read_dir().map_or(0, Iterator::count)
+    }
+
     pub(crate) fn home(&self) -> PathBuf {
-        self.root.path().join("home")
+        self.root.join("home")
     }
 
     pub(crate) fn project(&self) -> PathBuf {
@@ -52,7 +88,7 @@ impl Desk {
     }
 
     pub(crate) fn runtime(&self) -> PathBuf {
-        self.root.path().join("run")
+        self.root.join("run")
     }
 
     pub(crate) fn engine(&self) -> Engine {
@@ -60,6 +96,7 @@ impl Desk {
             ("HOME", self.home()),
             ("XDG_RUNTIME_DIR", self.runtime()),
             ("PATH", PathBuf::from("/usr/local/bin:/usr/bin:/bin")),
+            ("API_TOKEN", PathBuf::from("swordfish")),
         ];
         let environment = environment
             .into_iter()
@@ -81,12 +118,16 @@ impl Desk {
     /// Runs a shell script in a sandbox of its own.
     pub(crate) fn run(&self, script: &str) -> (RunAnswer, String) {
         let mut output = Vec::new();
+        let answer = self.run_into(script, capture(&mut output));
+        (answer, String::from_utf8(output).unwrap())
+    }
+
+    pub(crate) fn run_into(&self, script: &str, streams: Streams<'_>) -> RunAnswer {
         let request = RunRequest {
             command: Command::new(["sh", "-c", script]),
             ..RunRequest::default()
         };
-        let answer = run(&self.engine(), &request, capture(&mut output)).unwrap();
-        (answer, String::from_utf8(output).unwrap())
+        run(&self.engine(), &request, streams).unwrap()
     }
 }
 

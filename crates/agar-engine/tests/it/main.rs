@@ -1,4 +1,12 @@
 //! The use cases, driven as a face drives them, on the real kernel.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test whose world cannot be set up must stop there"
+)]
 
+mod clearing;
 mod desk;
+mod living;
+mod promoting;
 mod running;
+mod settling;

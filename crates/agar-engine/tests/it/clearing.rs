@@ -1,0 +1,104 @@
+//! `prune`, `rm`, and what is found after a crash.
+
+use crate::desk::{Desk, capture};
+use agar_core::state::State;
+use agar_engine::list::{ListRequest, list};
+use agar_engine::prune::{PruneRequest, prune};
+use agar_engine::remove::{RemoveRequest, remove};
+
+#[test]
+fn changes_that_were_never_applied_go_to_the_trash_first() {
+    let desk = Desk::new();
+    desk.run("echo x > x");
+    let removed = remove(&desk.engine(), &RemoveRequest::default()).unwrap();
+    assert!(removed.removed[0].in_trash);
+    assert_eq!(desk.left_in_state("sandboxes"), 1);
+    let nothing = prune(&desk.engine(), &PruneRequest::default()).unwrap();
+    assert_eq!(nothing.removed, []);
+    let request = PruneRequest {
+        empty_trash: true,
+        ..PruneRequest::default()
+    };
+    let emptied = prune(&desk.engine(), &request).unwrap();
+    assert_eq!(emptied.removed.len(), 1);
+    assert_eq!(desk.left_in_state("sandboxes"), 0);
+    assert_eq!(desk.left_in_state("trash"), 0);
+}
+
+#[test]
+fn a_dry_run_says_what_would_go_and_removes_nothing() {
+    let desk = Desk::new();
+    desk.run("echo x > x");
+    let request = PruneRequest {
+        idle_ms: Some(0),
+        keep_last: Some(0),
+        dry_run: true,
+        ..PruneRequest::default()
+    };
+    let answer = prune(&desk.engine(), &request).unwrap();
+    assert_eq!(answer.removed.len(), 1);
+    assert!(answer.removed[0].in_trash && answer.dry_run);
+    let listed = list(&desk.engine(), &ListRequest::default()).unwrap();
+    assert_eq!(listed.sandboxes[0].sandbox.state, State::Finished);
+}
+
+#[test]
+fn the_newest_are_kept() {
+    let desk = Desk::new();
+    desk.run("echo x > x");
+    let (newest, _) = desk.run("echo y > y");
+    let request = PruneRequest {
+        idle_ms: Some(0),
+        keep_last: Some(1),
+        ..PruneRequest::default()
+    };
+    let answer = prune(&desk.engine(), &request).unwrap();
+    assert_eq!(answer.removed.len(), 1);
+    let listed = list(&desk.engine(), &ListRequest::default()).unwrap();
+    let left: Vec<&str> = listed
+        .sandboxes
+        .iter()
+        .map(|it| it.sandbox.alias.as_str())
+        .collect();
+    assert_eq!(left, [newest.sandbox.alias.as_str()]);
+}
+
+/// Set in the process that is to be killed; names its desk.
+const VICTIM: &str = "AGAR_TEST_VICTIM";
+
+#[test]
+fn the_next_command_clears_away_after_a_crash() {
+    if let Some(root) = std::env::var_os(VICTIM) {
+        let desk = Desk::at(root.into());
+        desk.write("started", "");
+        desk.run_into(
+            "echo x > x; echo inside; sleep 300",
+            capture(&mut Vec::new()),
+        );
+        return;
+    }
+    let desk = Desk::new();
+    let mut victim = std::process::Command::new(std::env::current_exe().unwrap())
+        .args([
+            "--exact",
+            "clearing::the_next_command_clears_away_after_a_crash",
+        ])
+        .env(VICTIM, desk.root())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    agar_testkit::wait::until("the command runs", || {
+        let listed = list(&desk.engine(), &ListRequest::default()).unwrap();
+        let running =
+            |it: &agar_engine::list::Listed| it.last_run.is_some() && it.changed_files == Some(1);
+        listed.sandboxes.iter().any(running)
+    });
+    victim.kill().unwrap();
+    victim.wait().unwrap();
+    let listed = list(&desk.engine(), &ListRequest::default()).unwrap();
+    assert_eq!(listed.sandboxes.len(), 1);
+    let left = &listed.sandboxes[0];
+    assert_eq!(left.sandbox.state, State::Finished);
+    assert!(left.last_run.as_ref().unwrap().end.is_some());
+    assert_eq!(desk.left_in_state("alive"), 0);
+}
