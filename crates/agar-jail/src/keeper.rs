@@ -7,12 +7,12 @@
 use crate::client::{KeeperConfig, Lifetime, Status};
 use crate::mount::{During, Failed};
 use crate::notify::Recorded;
-use crate::plan::{IdMap, Root};
+use crate::plan::{IdMap, Ids, Root};
 use crate::policy::Policy;
 use crate::protocol::{self, News, Order, Reply, Request};
 use crate::syscall::{self, Fork};
 use crate::wire::Raw;
-use crate::{init, raise};
+use crate::{init, probe, raise};
 use agar_core::walls::{Network, Tier};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -37,11 +37,16 @@ pub fn main() -> u8 {
     let client = unsafe { OwnedFd::from_raw_fd(CLIENT_FD) };
     // SAFETY: as above, for the configuration.
     let config = unsafe { OwnedFd::from_raw_fd(CONFIG_FD) };
-    if std::env::args_os()
-        .nth(1)
-        .is_some_and(|word| word == INIT_WORD)
-    {
-        return init_of_helper(&client, config);
+    match std::env::args_os().nth(1) {
+        Some(word) if word == INIT_WORD => return init_of_helper(&client, config),
+        Some(word) if word == probe::WORD => {
+            return if probe::main(&client, config).is_ok() {
+                0
+            } else {
+                70
+            };
+        }
+        Some(_) | None => {}
     }
     match keep(client, config) {
         Ok(()) => 0,
@@ -120,7 +125,7 @@ impl Jail {
         };
         drop(far);
         if config.plan.policy.tier == Tier::Full {
-            map_ids(pid, config)?;
+            map_ids(pid, config.plan.ids)?;
         }
         guard.take_in(pid)?;
         rustix::io::write(&near, b"g")
@@ -215,8 +220,7 @@ fn take_lock(directory: &Path) -> Result<OwnedFd, Failed> {
 }
 
 /// Tells the kernel which ids exist inside.
-fn map_ids(pid: i32, config: &KeeperConfig) -> Result<(), Failed> {
-    let ids = config.plan.ids;
+fn map_ids(pid: i32, ids: Ids) -> Result<(), Failed> {
     let (users, groups) = match ids.map {
         IdMap::Same => (format!("{0} {0} 1", ids.uid), format!("{0} {0} 1", ids.gid)),
         IdMap::Root => (format!("0 {} 1", ids.uid), format!("0 {} 1", ids.gid)),
@@ -227,6 +231,19 @@ fn map_ids(pid: i32, config: &KeeperConfig) -> Result<(), Failed> {
     }
     write_proc(pid, "uid_map", &users)?;
     write_proc(pid, "gid_map", &groups)
+}
+
+/// Maps the caller alone, under its own numbers.
+pub(crate) fn map_caller(pid: i32) -> Result<(), Failed> {
+    let (uid, gid) = (rustix::process::geteuid(), rustix::process::getegid());
+    map_ids(
+        pid,
+        Ids {
+            uid: uid.as_raw(),
+            gid: gid.as_raw(),
+            map: IdMap::Same,
+        },
+    )
 }
 
 fn write_proc(pid: i32, name: &str, text: &str) -> Result<(), Failed> {

@@ -22,6 +22,7 @@ mod mount;
 pub mod notify;
 pub mod plan;
 pub mod policy;
+pub mod probe;
 mod program;
 mod protocol;
 mod raise;

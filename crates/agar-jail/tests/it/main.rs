@@ -17,4 +17,5 @@ mod jail;
 mod landlock;
 mod limit;
 mod notify;
+mod probe;
 mod seccomp;
