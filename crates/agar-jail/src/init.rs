@@ -104,6 +104,7 @@ fn reap(lifetime: Lifetime, socket: &OwnedFd, runs: &Runs, recorder: &Recorder) 
     while let Ok(Some((pid, status, usage))) = syscall::wait_any(WaitOptions::NOHANG) {
         let number = runs.lock().remove(&pid);
         if let Some(number) = number {
+            let left = syscall::count_others();
             let usage = match lifetime {
                 Lifetime::OneRun => end_everyone(),
                 Lifetime::UntilStopped => usage,
@@ -112,6 +113,7 @@ fn reap(lifetime: Lifetime, socket: &OwnedFd, runs: &Runs, recorder: &Recorder) 
                 number,
                 status,
                 usage,
+                left,
             };
             let recorded = in_memory(&recorder.take()).ok();
             let attached: Vec<BorrowedFd<'_>> = recorded.iter().map(AsFd::as_fd).collect();

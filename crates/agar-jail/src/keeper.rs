@@ -384,8 +384,13 @@ impl<'a> Keeper<'a> {
                 number,
                 status,
                 usage,
+                left,
             } => {
                 let recorded = descriptors.into_iter().next().and_then(read_recorded);
+                let init = self.jail.pid.cast_unsigned();
+                if let Some(breach) = self.jail.guard.last_words(init, left) {
+                    self.runs.breached(Some(number), &breach);
+                }
                 self.runs
                     .exited(number, status, usage, recorded.unwrap_or_default());
             }

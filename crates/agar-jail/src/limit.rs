@@ -18,6 +18,9 @@ pub use watch::{Sample, Watch};
 /// More descriptors than any build needs, fewer than it takes to hurt the machine.
 const DESCRIPTORS_MAX: u64 = 524_288;
 
+/// The init's own threads count too, and a watch sees that a limit is passed only if it can be.
+const ROOM: u64 = 16;
+
 /// Who else's processes count against the same number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sharing {
@@ -57,7 +60,7 @@ pub fn carry(limits: &Limits, sharing: Sharing) -> Result<Vec<Resource>, LimitEr
     // The kernel does not count the processes of the machine's root.
     let counted = sharing == Sharing::Own && !rustix::process::getuid().is_root();
     if let Some(processes) = limits.processes.filter(|_| counted) {
-        lower(Kernel::Nproc, "processes", u64::from(processes))?;
+        lower(Kernel::Nproc, "processes", u64::from(processes) + ROOM)?;
         limited.push(Resource::Processes);
     }
     Ok(limited)

@@ -86,6 +86,8 @@ pub(crate) enum News {
         number: u32,
         status: i32,
         usage: Usage,
+        /// Processes that it left behind.
+        left: u32,
     },
 }
 

@@ -229,3 +229,20 @@ pub(crate) fn usage_of_children() -> agar_core::run::Usage {
     unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut usage) };
     crate::init::usage(&usage)
 }
+
+/// How many other processes there are in this process-id namespace.
+pub(crate) fn count_others() -> u32 {
+    let Ok(entries) = std::fs::read_dir("/proc") else {
+        return 0;
+    };
+    let is_process = |name: &std::ffi::OsStr| {
+        std::os::unix::ffi::OsStrExt::as_bytes(name)
+            .first()
+            .is_some_and(u8::is_ascii_digit)
+    };
+    let all = entries
+        .flatten()
+        .filter(|entry| is_process(&entry.file_name()))
+        .count();
+    u32::try_from(all).unwrap_or(u32::MAX).saturating_sub(1)
+}

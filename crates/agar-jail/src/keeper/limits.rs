@@ -1,15 +1,21 @@
 //! Minding the limits: what the kernel counts for us, and what has to be looked at now and then.
 
 use super::runs::Runs;
+use crate::cgroup::{Cgroups, Group};
 use crate::client::KeeperConfig;
 use crate::limit::{DiskWatch, Watch};
 use crate::mount::{During, Failed};
+use crate::policy::OldWay;
 use agar_core::limits::{Breach, Limits, Resource};
-use std::path::PathBuf;
+use agar_core::walls::Tier;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How often the watches look while something runs.
+/// How often the watches look while something runs that could outgrow its limit in that time.
 const GLANCE: Duration = Duration::from_millis(50);
+
+/// How often they look when all there is to see is whether the kernel had to say no.
+const LEISURE: Duration = Duration::from_millis(250);
 
 /// A reason to stop, and what is to be stopped: one run, or everything inside.
 pub(super) struct Stop {
@@ -20,6 +26,7 @@ pub(super) struct Stop {
 /// Everything that minds the limits of one sandbox.
 pub(super) struct Guard {
     limits: Limits,
+    group: Option<Group>,
     watch: Watch,
     disk: Option<DiskWatch>,
     peak: u64,
@@ -37,26 +44,39 @@ impl Guard {
             ),
             None => None,
         };
+        let group = group(config);
+        let notes = weaknesses(config, group.as_ref());
         let guard = Self {
             limits,
+            group,
             watch: Watch::default(),
             disk,
             peak: 0,
             last_look: None,
-            notes: Vec::new(),
+            notes: notes.clone(),
         };
-        let notes = guard.notes.clone();
         Ok((guard, notes))
     }
 
     /// Puts the init, and so all it starts, under the limits.
     pub(super) fn take_in(&mut self, pid: i32) -> Result<(), Failed> {
-        let _ = pid;
-        Ok(())
+        let Some(group) = &self.group else {
+            return Ok(());
+        };
+        group.attach(pid.cast_unsigned()).map_err(|error| Failed {
+            step: error.to_string(),
+            errno: libc::EACCES,
+        })
     }
 
     /// The sandbox is empty: removes what was made for it.
-    pub(super) fn let_go(&mut self) {}
+    pub(super) fn let_go(&mut self) {
+        if let Some(group) = self.group.take() {
+            self.peak = self.peak.max(group.usage().memory_peak_bytes.unwrap_or(0));
+            // What could not be removed is swept by the next command.
+            drop(group.remove());
+        }
+    }
 
     pub(super) fn run_begins(&mut self) {
         self.last_look = None;
@@ -67,12 +87,22 @@ impl Guard {
         if runs.is_empty() {
             return None;
         }
-        let glance = self.must_look().then_some(GLANCE);
-        [glance, runs.patience()].into_iter().flatten().min()
+        [self.pace(), runs.patience()].into_iter().flatten().min()
     }
 
-    fn must_look(&self) -> bool {
-        self.limits.memory_bytes.is_some() || self.limits.processes.is_some() || self.disk.is_some()
+    /// How often to look, if at all.
+    fn pace(&self) -> Option<Duration> {
+        let memory = self.limits.memory_bytes.is_some();
+        if memory || self.disk.is_some() {
+            return Some(GLANCE);
+        }
+        self.limits.processes.is_some().then_some(LEISURE)
+    }
+
+    fn kernel_keeps(&self, resource: Resource) -> bool {
+        self.group
+            .as_ref()
+            .is_some_and(|group| group.enforced().contains(&resource))
     }
 
     /// Looks whether a limit is reached.
@@ -89,21 +119,70 @@ impl Guard {
                 breach,
             });
         }
-        let due = self.last_look.is_none_or(|last| last.elapsed() >= GLANCE);
-        if runs.is_empty() || !due || !self.must_look() {
+        let pace = self.pace().filter(|_| !runs.is_empty())?;
+        if self.last_look.is_some_and(|last| last.elapsed() < pace) {
             return None;
         }
         self.last_look = Some(Instant::now());
-        self.look(init).map(|breach| Stop { run: None, breach })
+        let breach = self.refused_by_kernel(init).or_else(|| self.look(init));
+        breach.map(|breach| Stop { run: None, breach })
+    }
+
+    /// Why a run that ended by itself may have done so: the death of its largest process, or that it
+    /// could not start another one.
+    pub(super) fn last_words(&mut self, init: u32, left: u32) -> Option<Breach> {
+        let crowded = self
+            .limits
+            .processes
+            .filter(|limit| left > *limit)
+            .map(|limit| Breach {
+                resource: Resource::Processes,
+                limit: limit.into(),
+                seen: left.into(),
+                culprit: None,
+            });
+        self.refused_by_kernel(init).or(crowded)
+    }
+
+    /// What the kernel refused or killed for.
+    fn refused_by_kernel(&mut self, init: u32) -> Option<Breach> {
+        let group = self.group.as_ref()?;
+        if let (Some(limit), true) = (self.limits.memory_bytes, group.oom_happened()) {
+            let seen = group.usage().memory_peak_bytes.unwrap_or(limit.0);
+            let culprit = self
+                .watch
+                .sample(init, None)
+                .ok()
+                .and_then(|sample| sample.largest);
+            let culprit = culprit.and_then(|(pid, _)| self.watch.name(pid));
+            return Some(Breach {
+                resource: Resource::Memory,
+                limit: limit.0,
+                seen,
+                culprit,
+            });
+        }
+        let limit = u64::from(self.limits.processes?);
+        let full = group.pids_limit_hit();
+        full.then_some(Breach {
+            resource: Resource::Processes,
+            limit,
+            seen: limit,
+            culprit: None,
+        })
     }
 
     fn look(&mut self, init: u32) -> Option<Breach> {
-        let memory = self.limits.memory_bytes.map(|bytes| bytes.0);
-        // The init being gone is noticed elsewhere.
-        if let Ok(sample) = self.watch.sample(init, memory) {
-            self.peak = self.peak.max(sample.memory_bytes);
-            if let Some(breach) = self.watch.breach(&sample, &self.limits) {
-                return Some(breach);
+        let watched =
+            !self.kernel_keeps(Resource::Memory) || !self.kernel_keeps(Resource::Processes);
+        if watched {
+            let memory = self.limits.memory_bytes.map(|bytes| bytes.0);
+            // The init being gone is noticed elsewhere.
+            if let Ok(sample) = self.watch.sample(init, memory) {
+                self.peak = self.peak.max(sample.memory_bytes);
+                if let Some(breach) = self.watch.breach(&sample, &self.limits) {
+                    return Some(breach);
+                }
             }
         }
         self.disk
@@ -113,7 +192,11 @@ impl Guard {
 
     /// The most memory that was seen in use at once.
     pub(super) fn memory_peak(&self) -> Option<u64> {
-        (self.peak > 0).then_some(self.peak)
+        let group = self
+            .group
+            .as_ref()
+            .and_then(|group| group.usage().memory_peak_bytes);
+        group.or_else(|| (self.peak > 0).then_some(self.peak))
     }
 
     /// What is enforced how, for the record.
@@ -127,6 +210,45 @@ impl Guard {
             .sample(init, None)
             .map_or((0, 0), |sample| (sample.processes, sample.memory_bytes))
     }
+}
+
+/// The control group of the sandbox, where one is needed and can be had.
+fn group(config: &KeeperConfig) -> Option<Group> {
+    let limits = &config.limits;
+    let forbidden = config.plan.policy.old_ways.contains(&OldWay::NoCgroups);
+    // For an ordinary user the kernel counts processes by itself.
+    let counts = limits.processes.is_some() && config.plan.ids.uid == 0;
+    let needed = limits.memory_bytes.is_some() || limits.cpu_percent.is_some() || counts;
+    if forbidden || !needed {
+        return None;
+    }
+    Cgroups::detect(Path::new("/"))
+        .ok()?
+        .create(&config.name, limits)
+        .ok()
+}
+
+/// What of the limits is kept less well than it could be, said out loud.
+fn weaknesses(config: &KeeperConfig, group: Option<&Group>) -> Vec<String> {
+    let limits = &config.limits;
+    let kept = |resource| group.is_some_and(|group| group.enforced().contains(&resource));
+    let mut notes = Vec::new();
+    if limits.memory_bytes.is_some() && !kept(Resource::Memory) {
+        notes.push("memory is watched every 50 ms: no control group here".into());
+    }
+    if limits.cpu_percent.is_some() && !kept(Resource::Cpu) {
+        notes.push("the cpu limit is not enforced: no control group here".into());
+    }
+    let own_users = config.plan.policy.tier == Tier::Full && config.plan.ids.uid != 0;
+    if limits.processes.is_some() && !kept(Resource::Processes) && !own_users {
+        notes.push("processes are watched every 250 ms: no control group here".into());
+    }
+    if limits.disk_bytes.is_some() {
+        notes.push(
+            "disk use is watched every 50 ms and can overshoot by what is written meanwhile".into(),
+        );
+    }
+    notes
 }
 
 fn millis(duration: Duration) -> u64 {

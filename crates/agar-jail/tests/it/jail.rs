@@ -83,7 +83,13 @@ impl World {
             directory: self.path("sandbox").into(),
             socket: self.path("socket").into(),
             layers: vec![self.path("sandbox/project/upper").into()],
-            name: format!("agar-test-{}", std::process::id()),
+            name: self
+                .directory
+                .path()
+                .file_name()
+                .unwrap()
+                .to_string_lossy()
+                .into_owned(),
             lifetime,
         };
         client::start(&self.path("program"), &config)
@@ -571,5 +577,65 @@ fn the_weakest_tier_is_a_copy_and_says_so() {
     assert_eq!(
         fs_err::read_to_string(world.project().join("file")).unwrap(),
         "base\n"
+    );
+}
+
+/// The limit that ended a script which is given a second chance to go on after each refusal.
+fn stopped_by(limits: Limits, script: &str) -> agar_core::limits::Breach {
+    let mut world = World::new();
+    world.config_limits = limits;
+    world.policy.limits = limits;
+    let (text, report) = world.run(script);
+    let End::Stopped { breach } = report.end else {
+        panic!("{text} {report:?}")
+    };
+    agar_testkit::leaks::assert_gone(world.directory.path());
+    breach
+}
+
+#[test]
+fn a_fork_bomb_is_stopped_by_name() {
+    let limits = Limits {
+        processes: Some(64),
+        ..Limits::default()
+    };
+    let breach = stopped_by(
+        limits,
+        "while :; do sleep 1000 & done 2>/dev/null; sleep 1000",
+    );
+    assert_eq!((breach.resource, breach.limit), (Resource::Processes, 64));
+}
+
+#[test]
+fn a_disk_filler_is_stopped_by_name() {
+    let limits = Limits {
+        disk_bytes: Some(Bytes::mib(8)),
+        ..Limits::default()
+    };
+    let script = "i=0; while :; do i=$((i+1)); head -c 1048576 /dev/zero > f$i; done; sleep 1000";
+    let breach = stopped_by(limits, script);
+    assert_eq!((breach.resource, breach.limit), (Resource::Disk, 8 << 20));
+}
+
+#[test]
+fn without_control_groups_memory_is_watched_and_that_is_said() {
+    let mut world = World::new();
+    world.config_limits.memory_bytes = Some(Bytes::mib(64));
+    world.policy.limits = world.config_limits;
+    world.policy.old_ways = vec![OldWay::NoCgroups];
+    let (_, report) = world.run("a=0123456789abcdef; while :; do a=$a$a; done");
+    let End::Stopped { breach } = report.end else {
+        panic!("{report:?}")
+    };
+    assert_eq!(breach.resource, Resource::Memory);
+    assert!(
+        breach
+            .culprit
+            .is_some_and(|culprit| culprit.starts_with("sh (pid "))
+    );
+    assert!(
+        report.notes.iter().any(|note| note.contains("watched")),
+        "{:?}",
+        report.notes
     );
 }
