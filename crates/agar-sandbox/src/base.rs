@@ -42,7 +42,7 @@ use manifest::Manifest;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::io;
-use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 /// Which base is wanted.
@@ -183,6 +183,32 @@ const LAYERS_SOFT_MAX: usize = 16;
 
 /// Layers beyond this number are joined before anything else happens.
 const LAYERS_HARD_MAX: usize = 40;
+
+/// Removes the generations of work trees of a project that are gone, or have become another
+/// directory. `is_used` says whether a sandbox still has layers below a directory.
+pub fn collect_abandoned(
+    state: &StateDir,
+    id: ProjectId,
+    is_used: &dyn Fn(&Path) -> bool,
+) -> Result<u64, TrashError> {
+    let Ok(entries) = state.project(id).join("generations").read_dir() else {
+        return Ok(0);
+    };
+    let mut removed = 0;
+    for directory in entries.flatten().map(|entry| entry.path()) {
+        let Ok(root) = fs_err::read(directory.join("root")) else {
+            continue;
+        };
+        let found = crate::copy::as_path(&root).symlink_metadata();
+        let key = found.map(|found| crate::project::key(found.dev(), found.ino()));
+        let is_alive = key.is_ok_and(|key| directory.ends_with(key));
+        if !is_alive && !is_used(&directory) {
+            Trash::new(state).discard(&directory)?;
+            removed += 1;
+        }
+    }
+    Ok(removed)
+}
 
 /// The bases of one project.
 #[derive(Debug)]

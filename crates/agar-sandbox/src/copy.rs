@@ -11,13 +11,16 @@
 mod attributes;
 mod data;
 mod entry;
+mod landing;
 mod transfer;
 mod walk;
+mod worker;
 
 pub use entry::{Directory, Entry, Gone, Landed, Listing, Shape};
 pub(crate) use entry::{as_path, join, last, parent};
+pub(crate) use landing::change_time;
 pub use transfer::{Copier, Fidelity, LeftOut, LeftOutReason, Linking, Transferred};
-pub(crate) use transfer::{Made, Trouble, change_time};
+pub(crate) use transfer::{Made, Trouble};
 pub use walk::{Descent, walk};
 pub(crate) use walk::{Next, each_name, walk_from};
 

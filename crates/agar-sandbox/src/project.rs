@@ -247,8 +247,12 @@ impl Project {
     /// The key under which what belongs to this directory, and to no other worktree of the same
     /// repository, is kept. It survives a rename of the directory.
     pub fn key(&self) -> String {
-        format!("{:x}-{:x}", self.device, self.inode)
+        key(self.device, self.inode)
     }
+}
+
+pub(crate) fn key(device: u64, inode: u64) -> String {
+    format!("{device:x}-{inode:x}")
 }
 
 #[cfg(test)]

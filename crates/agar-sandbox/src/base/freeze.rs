@@ -51,7 +51,7 @@ pub(super) fn freeze(
 ) -> Result<Frozen, PrepareError> {
     let generations = bases.generations();
     generations.clear_workshops(&bases.trash)?;
-    let before = generations.newest(&bases.trash)?.unwrap_or_default();
+    let before = generations.newest().unwrap_or_default();
     let surveyor = Surveyor::new(bases.project, &before.facts.bulk)?;
     let layers = generations.open_layers(&before)?;
     let highest = generations.numbers().unwrap_or_default().last().copied();

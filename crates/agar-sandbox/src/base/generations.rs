@@ -59,33 +59,22 @@ impl Generations<'_> {
             .collect()
     }
 
-    /// The newest generation that can be believed. One that cannot goes to the trash.
-    pub(super) fn newest(&self, trash: &Trash) -> Result<Option<Manifest>, TrashError> {
+    /// The newest generation that can be believed.
+    ///
+    /// One that cannot loses its manifest and keeps its layer: a sandbox may still be made of it.
+    /// Collecting removes the layer once nobody uses it.
+    pub(super) fn newest(&self) -> Option<Manifest> {
         for number in self.numbers().unwrap_or_default().into_iter().rev() {
             match self.load(number) {
-                Ok(manifest) => return Ok(Some(manifest)),
+                Ok(manifest) => return Some(manifest),
                 // Only a layer, kept for later generations.
                 Err(ManifestError::Disk(error)) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(ManifestError::Disk(_) | ManifestError::Damaged) => {
                     let _gone = fs_err::remove_file(self.manifest(number));
-                    self.discard_unreferenced(number, trash)?;
                 }
             }
         }
-        Ok(None)
-    }
-
-    /// A damaged generation's layer may still be below a healthy one that is in use.
-    fn discard_unreferenced(&self, number: u64, trash: &Trash) -> Result<(), TrashError> {
-        let needed = self.numbers().unwrap_or_default().into_iter().any(|other| {
-            Manifest::read(&self.manifest(other))
-                .is_ok_and(|manifest| manifest.facts.layers.contains(&number))
-        });
-        if needed {
-            Ok(())
-        } else {
-            trash.discard(&self.path(number))
-        }
+        None
     }
 
     /// Reads one generation and makes sure that its layers are what it says.
@@ -141,7 +130,7 @@ impl Generations<'_> {
 
     /// Removes every generation that is not to be kept, except the newest.
     pub(super) fn collect(&self, keep: &BTreeSet<u64>, trash: &Trash) -> Result<u64, TrashError> {
-        let newest = self.newest(trash)?.map(|manifest| manifest.facts.number);
+        let newest = self.newest().map(|manifest| manifest.facts.number);
         let mut needed: BTreeSet<u64> = BTreeSet::new();
         let numbers = self.numbers().unwrap_or_default();
         let is_kept = |number: &u64| keep.contains(number) || newest == Some(*number);

@@ -127,9 +127,12 @@ impl Queue {
     fn give(&self, below: &mut Vec<Vec<u8>>) {
         let mut state = self.lock();
         state.busy -= 1;
+        let wake = !below.is_empty() || state.busy == 0;
         state.paths.append(below);
         drop(state);
-        self.changed.notify_all();
+        if wake {
+            self.changed.notify_all();
+        }
     }
 }
 
@@ -167,7 +170,7 @@ impl Walker<'_> {
         let relative: &[u8] = if path.is_empty() { b"." } else { &path };
         let dir = match openat2(self.root, relative, flags, Mode::empty(), BENEATH) {
             Ok(dir) => dir,
-            Err(Errno::ACCESS | Errno::PERM) if !path.is_empty() => {
+            Err(Errno::ACCESS | Errno::PERM | Errno::NAMETOOLONG) if !path.is_empty() => {
                 part.unreadable.push(as_path(&path).to_owned());
                 part.directories.push(Directory {
                     path,

@@ -1,3 +1,5 @@
+//! Which directory is the project, and what is known of it.
+
 use super::*;
 use std::os::unix::fs::symlink;
 

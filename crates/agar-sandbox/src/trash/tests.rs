@@ -1,3 +1,5 @@
+//! What is thrown away, and what never is.
+
 use super::*;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 

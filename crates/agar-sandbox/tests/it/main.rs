@@ -6,9 +6,12 @@
 )]
 
 mod base;
+mod base_git;
+mod base_life;
 mod change_git;
 mod change_overlay;
 mod crash;
+mod desk;
 mod git;
 mod overlay;
 mod play;

@@ -1,3 +1,5 @@
+//! What a refreshed index keeps, and what it must never claim.
+
 use super::*;
 use proptest::prelude::*;
 

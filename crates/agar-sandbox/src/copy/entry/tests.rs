@@ -1,3 +1,5 @@
+//! What one walk hands to the next.
+
 use super::*;
 
 fn entry(name: &str, mode: u32, ino: u64) -> Entry {

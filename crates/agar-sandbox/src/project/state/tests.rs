@@ -1,3 +1,5 @@
+//! Where the state goes, and what is never taken over for it.
+
 use super::*;
 use crate::project::MountTable;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
