@@ -427,15 +427,9 @@ fn notes(transferred: &Transferred, seen: &Listing) -> Vec<String> {
             "kept changing while it was copied",
             transferred.unstable.clone(),
         ),
-        ("cannot be read and is not in the picture", unreadable),
-        (
-            "is a socket and is not in the picture",
-            of(LeftOutReason::Socket),
-        ),
-        (
-            "is a device and is not in the picture",
-            of(LeftOutReason::Device),
-        ),
+        ("not readable, not in the picture", unreadable),
+        ("a socket, not in the picture", of(LeftOutReason::Socket)),
+        ("a device, not in the picture", of(LeftOutReason::Device)),
     ]
     .into_iter()
     .filter(|(_, paths)| !paths.is_empty())
@@ -451,7 +445,7 @@ fn note(what: &str, paths: &[PathBuf]) -> String {
         .map(|path| agar_core::text::printable_bytes(path.as_os_str().as_encoded_bytes()))
         .collect();
     match paths.len().saturating_sub(named.len()) {
-        0 => format!("{} {what}", named.join(", ")),
+        0 => format!("{}: {what}", named.join(", ")),
         more => format!("{} and {more} more: {what}", named.join(", ")),
     }
 }

@@ -5,6 +5,7 @@ use crate::copy::{Copier, Directory, Entry, Gone, Landed, Listing, Made, Trouble
 use rustix::fs::{FileType, Mode, XattrFlags};
 use rustix::io::Errno;
 use std::collections::BTreeSet;
+use std::os::unix::ffi::OsStrExt as _;
 
 /// A layer under construction.
 pub(super) struct Layer<'a> {
@@ -39,7 +40,16 @@ impl<'a> Layer<'a> {
                 self.prepare(path, entry)?;
             }
         }
-        self.copier.bring(seen, progress)
+        let transferred = self.copier.bring(seen, progress)?;
+        // What cannot be read any more is not shown as it was either.
+        for left in &transferred.left_out {
+            let path = left.path.as_os_str().as_bytes();
+            if self.shows_below(path) {
+                self.clear(path)?;
+                self.whiteout(path)?;
+            }
+        }
+        Ok(transferred)
     }
 
     /// Makes a directory; makes room for anything else.
@@ -47,7 +57,7 @@ impl<'a> Layer<'a> {
         let path = join(directory, &entry.name);
         if !entry.is_directory() {
             self.make_way(directory)?;
-            return self.cover(&path, entry);
+            return self.cover(&path);
         }
         self.make(&path, entry)?;
         entry.landed = Some(Landed::default());
@@ -66,21 +76,13 @@ impl<'a> Layer<'a> {
         Ok(())
     }
 
-    /// Before something is brought: a directory of an earlier round may be in its place, and what
-    /// is left out must hide what the layers below show.
-    fn cover(&mut self, path: &[u8], entry: &Entry) -> Result<(), Trouble> {
+    /// Before something is brought: a directory of an earlier round may be in its place.
+    fn cover(&mut self, path: &[u8]) -> Result<(), Trouble> {
         if self.made.contains(path) {
-            self.clear(path)?;
+            self.clear(path)
+        } else {
+            Ok(())
         }
-        let left_out = matches!(
-            entry.shape(),
-            crate::copy::Shape::Socket | crate::copy::Shape::Device
-        );
-        if left_out && self.shows_below(path) {
-            self.clear(path)?;
-            self.whiteout(path)?;
-        }
-        Ok(())
     }
 
     fn clear(&mut self, path: &[u8]) -> Result<(), Trouble> {

@@ -188,21 +188,24 @@ impl Walker<'_> {
             path,
             entries: Vec::new(),
         };
-        each_name(&dir, buffer, &mut |name, _| {
-            let found = statx(
-                &dir,
-                name,
-                AtFlags::SYMLINK_NOFOLLOW,
-                StatxFlags::BASIC_STATS,
-            );
-            match found {
+        let listed = each_name(&dir, buffer, &mut |name, _| {
+            let flags = AtFlags::SYMLINK_NOFOLLOW;
+            match statx(&dir, name, flags, StatxFlags::BASIC_STATS) {
                 Ok(found) => below.extend(self.add(&mut directory, name, &found, part)),
                 Err(Errno::NOENT) => {}
                 Err(error) => return Err(error),
             }
             Ok(Next::Another)
-        })
-        .map_err(|error| self.failed(&directory.path, error))?;
+        });
+        match listed {
+            Ok(()) => {}
+            // Its names can be read and nothing behind them.
+            Err(Errno::ACCESS) => {
+                part.unreadable.push(as_path(&directory.path).to_owned());
+                directory.entries.clear();
+            }
+            Err(error) => return Err(self.failed(&directory.path, error)),
+        }
         directory
             .entries
             .sort_unstable_by(|a, b| a.name.cmp(&b.name));

@@ -167,10 +167,7 @@ fn sockets_are_left_out_by_name_and_pipes_are_made_again() {
     let mode = rustix::fs::Mode::RUSR;
     rustix::fs::mknodat(rustix::fs::CWD, desk.shop().join("pipe"), kind, mode, 0).unwrap();
     let prepared = desk.freeze();
-    assert_eq!(
-        prepared.notes,
-        ["agent is a socket and is not in the picture"]
-    );
+    assert_eq!(prepared.notes, ["agent: a socket, not in the picture"]);
     let names = tree(&prepared.lowers[0]).paths();
     assert_eq!(names, [PathBuf::from("pipe")]);
     assert_eq!(desk.freeze().generation, prepared.generation);
@@ -261,4 +258,30 @@ fn drift_names_what_changed_on_the_host() {
     );
     assert_eq!(drift.removed, [PathBuf::from("dir/gone")]);
     assert!(drift.touches(Path::new("dir/gone")) && !drift.touches(Path::new("kept")));
+}
+
+#[test]
+fn what_cannot_be_read_is_named_and_not_shown_as_it_was() {
+    if !agar_testkit::Caller::current().is_ordinary() {
+        // Root reads everything.
+        return;
+    }
+    let desk = Desk::new();
+    for name in ["secret", "closed/file", "names/file", "kept"] {
+        desk.write(name, name);
+    }
+    desk.freeze();
+    for (name, mode) in [("secret", 0o000), ("closed", 0o300), ("names", 0o600)] {
+        let mode = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(desk.shop().join(name), mode).unwrap();
+    }
+    let prepared = desk.freeze();
+    let note = "secret, closed, names: not readable, not in the picture";
+    assert_eq!(prepared.notes, [note]);
+    let names = desk.merged(&prepared).paths();
+    assert_eq!(names, ["closed", "kept", "names"].map(PathBuf::from));
+    for name in ["closed", "names"] {
+        let mode = std::fs::Permissions::from_mode(0o700);
+        std::fs::set_permissions(desk.shop().join(name), mode).unwrap();
+    }
 }
