@@ -1,99 +1,14 @@
 //! References that are written by the programs they describe, so that they cannot fall behind.
 
+mod errors;
+
 use crate::program;
 use anyhow::{Context as _, Result, bail};
 use std::path::Path;
 use std::process::Command;
 
-/// Each reference and the words of the hidden command that prints it.
-const REFERENCES: &[(&str, &[&str])] = &[
-    ("docs/reference/cli.md", &["man", "--reference", "cli.md"]),
-    ("docs/reference/env.md", &["man", "--reference", "env.md"]),
-    (
-        "docs/reference/config.md",
-        &["man", "--reference", "config.md"],
-    ),
-    (
-        "docs/reference/schema/apply.json",
-        &["man", "--reference", "schema/apply.json"],
-    ),
-    (
-        "docs/reference/schema/approve.json",
-        &["man", "--reference", "schema/approve.json"],
-    ),
-    (
-        "docs/reference/schema/config.json",
-        &["man", "--reference", "schema/config.json"],
-    ),
-    (
-        "docs/reference/schema/cp.json",
-        &["man", "--reference", "schema/cp.json"],
-    ),
-    (
-        "docs/reference/schema/create.json",
-        &["man", "--reference", "schema/create.json"],
-    ),
-    (
-        "docs/reference/schema/diff.json",
-        &["man", "--reference", "schema/diff.json"],
-    ),
-    (
-        "docs/reference/schema/doctor.json",
-        &["man", "--reference", "schema/doctor.json"],
-    ),
-    (
-        "docs/reference/schema/error.json",
-        &["man", "--reference", "schema/error.json"],
-    ),
-    (
-        "docs/reference/schema/exec.json",
-        &["man", "--reference", "schema/exec.json"],
-    ),
-    (
-        "docs/reference/schema/init.json",
-        &["man", "--reference", "schema/init.json"],
-    ),
-    (
-        "docs/reference/schema/inspect.json",
-        &["man", "--reference", "schema/inspect.json"],
-    ),
-    (
-        "docs/reference/schema/jail.json",
-        &["man", "--reference", "schema/jail.json"],
-    ),
-    (
-        "docs/reference/schema/logs.json",
-        &["man", "--reference", "schema/logs.json"],
-    ),
-    (
-        "docs/reference/schema/ls.json",
-        &["man", "--reference", "schema/ls.json"],
-    ),
-    (
-        "docs/reference/schema/prune.json",
-        &["man", "--reference", "schema/prune.json"],
-    ),
-    (
-        "docs/reference/schema/ps.json",
-        &["man", "--reference", "schema/ps.json"],
-    ),
-    (
-        "docs/reference/schema/rm.json",
-        &["man", "--reference", "schema/rm.json"],
-    ),
-    (
-        "docs/reference/schema/run.json",
-        &["man", "--reference", "schema/run.json"],
-    ),
-    (
-        "docs/reference/schema/try.json",
-        &["man", "--reference", "schema/try.json"],
-    ),
-    (
-        "docs/reference/schema/undo.json",
-        &["man", "--reference", "schema/undo.json"],
-    ),
-];
+/// The directory of the references, each of which the command prints by name.
+const DIRECTORY: &str = "docs/reference";
 
 /// Writes every reference.
 pub(crate) fn write(root: &Path) -> Result<()> {
@@ -110,7 +25,7 @@ pub(crate) fn write(root: &Path) -> Result<()> {
 pub(crate) fn check(root: &Path) -> Result<()> {
     let mut stale = Vec::new();
     for (path, text) in texts(root)? {
-        if fs_err::read_to_string(root.join(path)).unwrap_or_default() != text {
+        if fs_err::read_to_string(root.join(&path)).unwrap_or_default() != text {
             stale.push(path);
         }
     }
@@ -123,15 +38,23 @@ pub(crate) fn check(root: &Path) -> Result<()> {
     Ok(())
 }
 
-fn texts(root: &Path) -> Result<Vec<(&'static str, String)>> {
-    if REFERENCES.is_empty() {
-        return Ok(Vec::new());
-    }
+/// Every reference by its path, as the command prints it now.
+fn texts(root: &Path) -> Result<Vec<(String, String)>> {
     program::run(program::cargo(root).args(["build", "--quiet", "--package", "agar"]))?;
     let agar = root.join("target/debug/agar");
-    let print = |words: &[&str]| program::read(Command::new(&agar).args(words).current_dir(root));
-    REFERENCES
-        .iter()
-        .map(|(path, words)| Ok((*path, print(words)?)))
-        .collect()
+    let print = |name: &str| {
+        let mut command = Command::new(&agar);
+        program::read(command.args(["man", "--reference", name]).current_dir(root))
+    };
+    let pages = ["cli.md", "env.md", "config.md"];
+    let mut names: Vec<String> = pages.map(str::to_owned).to_vec();
+    let schemas = program::read(Command::new(&agar).arg("schema").current_dir(root))?;
+    names.extend(schemas.lines().map(|name| format!("schema/{name}.json")));
+    let mut texts = vec![("errors.md".to_owned(), errors::table())];
+    for name in names {
+        let text = print(&name)?;
+        texts.push((name, text));
+    }
+    let placed = |(name, text)| (format!("{DIRECTORY}/{name}"), text);
+    Ok(texts.into_iter().map(placed).collect())
 }
