@@ -4,13 +4,15 @@
 //! the list of all. Everything typed is read into these types and nothing else looks at the
 //! command line.
 
+mod alone;
+
 use crate::commands;
 use crate::ui::human;
 use agar_core::limits::Limits;
 use agar_core::size::Bytes;
 use agar_core::walls::{BaseKind, Monitor, Network, Tier};
 use agar_engine::{Caller, SandboxOptions};
-use clap::ValueEnum;
+use clap::{Parser as _, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -45,6 +47,17 @@ pub struct Cli {
     /// The command.
     #[command(subcommand)]
     pub verb: Verb,
+}
+
+impl Cli {
+    /// Reads a command line, without the program's name.
+    pub fn read(typed: &[OsString]) -> Result<Self, clap::Error> {
+        if let Some(cli) = alone::read(typed) {
+            return Ok(cli);
+        }
+        let program = [OsString::from("agar")];
+        Self::try_parse_from(program.iter().chain(typed))
+    }
 }
 
 /// What every command takes.
@@ -344,7 +357,7 @@ fn percent(text: &str) -> Result<u32, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::{CommandFactory as _, Parser as _};
+    use clap::CommandFactory as _;
 
     #[test]
     fn the_command_line_is_sound() {

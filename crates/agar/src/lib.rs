@@ -14,7 +14,6 @@ pub mod streams;
 pub mod ui;
 
 use args::Cli;
-use clap::Parser as _;
 use context::Context;
 use environment::Environment;
 use report::Failure;
@@ -37,8 +36,7 @@ fn run(environment: Environment, typed: Vec<OsString>) -> u8 {
         .iter()
         .map(|word| word.to_string_lossy().into_owned())
         .collect();
-    let program = [OsString::from("agar")];
-    match Cli::try_parse_from(program.iter().chain(&typed)) {
+    match Cli::read(&typed) {
         Ok(cli) => {
             let form = if cli.global.json {
                 Form::Json
