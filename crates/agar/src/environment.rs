@@ -7,7 +7,7 @@ use crate::args::Colour;
 use crate::commands::upkeep::Later;
 use crate::report::Failure;
 use crate::ui::palette::Palette;
-use crate::ui::{Form, Terminals, Ui};
+use crate::ui::{Form, Input, Terminals, Ui, terminal};
 use agar_core::fault::Kind;
 use agar_core::seam::{Clock, Entropy, Timestamp};
 use agar_engine::{Progress, Surroundings};
@@ -53,7 +53,11 @@ impl Environment {
         Self {
             variables: std::env::vars_os().collect(),
             terminals: Terminals {
-                stdin: std::io::stdin().is_terminal(),
+                stdin: match std::io::stdin().is_terminal() {
+                    true if terminal::is_ours() => Input::Keyboard,
+                    true => Input::Elsewhere,
+                    false => Input::Stream,
+                },
                 stdout: std::io::stdout().is_terminal(),
                 stderr: std::io::stderr().is_terminal(),
             },
@@ -220,7 +224,7 @@ mod tests {
                 .map(|(name, value)| (name.into(), value.into()))
                 .collect(),
             terminals: Terminals {
-                stdin: terminal,
+                stdin: Input::Stream,
                 stdout: terminal,
                 stderr: terminal,
             },

@@ -9,7 +9,7 @@ mod keys;
 use crate::report::Failure;
 use crate::ui::signals::{Held, Signals};
 use crate::ui::terminal::{self, Raw};
-use crate::ui::{Form, Ui};
+use crate::ui::{Form, Input, Ui};
 use agar_core::fault::Kind;
 use agar_engine::{Control, Controls, Sink, Source, Streams, WindowSize};
 use keys::Keys;
@@ -22,6 +22,11 @@ use std::os::fd::{AsFd as _, BorrowedFd};
 /// Interrupts that are passed on before one ends the run.
 const PATIENCE: u32 = 2;
 
+/// Whether the command gets a terminal of its own.
+fn on_terminal(ui: &Ui) -> bool {
+    ui.terminals.stdin == Input::Keyboard && ui.terminals.stdout && ui.form == Form::Words
+}
+
 /// The streams of this process, ready to be lent.
 #[derive(Debug)]
 pub struct Lender<'a> {
@@ -31,12 +36,13 @@ pub struct Lender<'a> {
     keys: Option<Keys>,
     raw: OnceCell<Raw>,
     json: bool,
+    background: bool,
 }
 
 impl<'a> Lender<'a> {
     /// Prepares to lend the streams of this process.
     pub fn new(ui: &Ui, signals: &'a Signals) -> Result<Self, Failure> {
-        let window = if ui.terminals.stdin && ui.terminals.stdout && ui.form == Form::Words {
+        let window = if on_terminal(ui) {
             terminal::window()
         } else {
             None
@@ -54,6 +60,7 @@ impl<'a> Lender<'a> {
             keys,
             raw: OnceCell::new(),
             json: ui.form == Form::Json,
+            background: ui.terminals.stdin == Input::Elsewhere,
         })
     }
 
@@ -74,10 +81,12 @@ impl<'a> Lender<'a> {
     /// What the engine is given. `console` carries signals and sizes during the run.
     pub fn streams<'b>(&'b self, console: &'b mut Console<'b>) -> Streams<'b> {
         Streams {
-            stdin: Source::Descriptor(match &self.keys {
-                Some(keys) => keys.as_fd(),
-                None => stdio::stdin(),
-            }),
+            stdin: match &self.keys {
+                Some(keys) => Source::Descriptor(keys.as_fd()),
+                // Reading it would stop this program until it is brought to the front.
+                None if self.background => Source::Empty,
+                None => Source::Descriptor(stdio::stdin()),
+            },
             stdout: Sink::Descriptor(if self.json {
                 stdio::stderr()
             } else {

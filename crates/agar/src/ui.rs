@@ -33,11 +33,23 @@ pub enum Form {
     Json,
 }
 
+/// What stdin is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Input {
+    /// A terminal: somebody can type.
+    Keyboard,
+    /// A terminal on which somebody types to another program: agar runs in the background.
+    Elsewhere,
+    /// A file or a pipe.
+    #[default]
+    Stream,
+}
+
 /// Which of the three standard streams are terminals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Terminals {
-    /// Somebody can type.
-    pub stdin: bool,
+    /// Where input comes from.
+    pub stdin: Input,
     /// Somebody reads the answer.
     pub stdout: bool,
     /// Somebody reads the messages.
@@ -64,7 +76,9 @@ pub struct Ui {
 impl Ui {
     /// Whether a question can be asked and answered.
     pub const fn can_ask(&self) -> bool {
-        self.terminals.stdin && self.terminals.stderr && matches!(self.form, Form::Words)
+        matches!(self.terminals.stdin, Input::Keyboard)
+            && self.terminals.stderr
+            && matches!(self.form, Form::Words)
     }
 
     /// Writes a part of the answer.

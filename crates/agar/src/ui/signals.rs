@@ -4,7 +4,6 @@
 //! at. While a command or a question has the floor the signals are held, and whoever holds them
 //! decides.
 
-use agar_core::fault::Kind;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGWINCH};
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -55,9 +54,8 @@ impl Signals {
             (SIGWINCH, &signals.resize),
         ] {
             if signal != SIGWINCH {
-                let status = i32::from(Kind::Interrupted.exit_code());
                 let free = Arc::clone(&signals.free);
-                signal_hook::flag::register_conditional_shutdown(signal, status, free)?;
+                signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, free)?;
             }
             // The flag before the wake-up: whoever is woken must find it set.
             signal_hook::flag::register(signal, Arc::clone(flag))?;

@@ -53,6 +53,13 @@ fn restore() {
     }
 }
 
+/// Whether keys typed at the terminal on stdin come to this program, and not to another one while
+/// this runs in the background.
+pub fn is_ours() -> bool {
+    // A terminal that does not control this session is nobody else's.
+    termios::tcgetpgrp(stdio::stdin()).map_or(true, |front| front == rustix::process::getpgrp())
+}
+
 /// The rows and columns of the terminal on stdout.
 pub fn window() -> Option<(u16, u16)> {
     let size = termios::tcgetwinsize(stdio::stdout()).ok()?;

@@ -223,8 +223,8 @@ fn aborting_a_conflict_writes_nothing() {
 #[test]
 fn hunks_are_chosen_one_by_one() {
     let world = repository();
-    let many: String = (1..=40).map(|n| format!("line {n}\n")).collect();
-    world.write("long.txt", many);
+    let many: Vec<String> = (1..=40).map(|n| format!("line {n}")).collect();
+    world.write("long.txt", many.join("\n") + "\n");
     let script = "sed -i -e 's/^line 2$/SECOND/' -e 's/^line 39$/LAST/' long.txt";
     world
         .agar(["try", "--keep", "--", "sh", "-c", script])
@@ -255,4 +255,19 @@ fn run_and_exec_have_a_terminal_too() {
     session.expect("in-2");
     assert_eq!(session.finish(), 6);
     world.agar(["rm", "--force"]).success();
+}
+
+#[test]
+fn a_command_in_the_background_is_not_stopped_by_the_terminal() {
+    let world = repository();
+    let agar = world.program().display().to_string();
+    let script = format!(
+        "set -m; '{agar}' try -- sh -c 'touch fresh.txt; cat; echo done inside' & wait %1; echo over $?"
+    );
+    let mut session = Session::start(world.invoke("/bin/sh").args(["-c", &script]));
+    session.expect("done inside");
+    session.expect("kept");
+    session.expect("over 0");
+    session.finish();
+    assert!(!world.has("fresh.txt"));
 }

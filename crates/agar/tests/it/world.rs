@@ -21,7 +21,7 @@ pub(crate) fn told(world: &World, outcome: &Outcome) -> String {
     }
     let code = outcome.code();
     if code != 0 {
-        text.push_str(&format!("--- exit {code}\n"));
+        text.extend(["--- exit ", &code.to_string(), "\n"]);
     }
     steady(world, &text)
 }
