@@ -11,7 +11,7 @@
 
 use agar_core::limits::Limits;
 use agar_core::walls::{Identity, Monitor, Network, Tier};
-use agar_jail::client::{self, KeeperConfig, Lifetime, RunRequest};
+use agar_jail::client::{self, Keeper, KeeperConfig, Lifetime, RunRequest};
 use agar_jail::machine::Machine;
 use agar_jail::plan::plan;
 use agar_jail::policy::{Nested, Overlay, Policy};
@@ -108,7 +108,11 @@ fn once(directory: &Path, home: &Path, argv: &[Raw], show: bool) -> Result<i32, 
         terminal: None,
         timeout_ms: None,
     };
-    let running = keeper.run(&request)?;
+    finish(&keeper, &request, show)
+}
+
+fn finish(keeper: &Keeper, request: &RunRequest, show: bool) -> Result<i32, Box<dyn Error>> {
+    let running = keeper.run(request)?;
     let (out, err) = (running.stdout.as_ref(), running.stderr.as_ref());
     for stream in [out, err].into_iter().flatten() {
         let mut text = String::new();

@@ -115,8 +115,8 @@ fn reap(lifetime: Lifetime, socket: &OwnedFd, runs: &Runs, recorder: &Recorder) 
                 usage,
                 left,
             };
-            let recorded = in_memory(&recorder.take()).ok();
-            let attached: Vec<BorrowedFd<'_>> = recorded.iter().map(AsFd::as_fd).collect();
+            let record = in_memory(&recorder.take()).ok();
+            let attached: Vec<BorrowedFd<'_>> = record.iter().map(AsFd::as_fd).collect();
             // Without a keeper the kernel ends this process.
             drop(protocol::send(socket, &news, &attached));
         }

@@ -18,7 +18,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 mod limits;
 mod runs;
@@ -94,6 +94,12 @@ fn read_config(file: OwnedFd) -> io::Result<KeeperConfig> {
     let mut bytes = Vec::new();
     io::Read::read_to_end(&mut std::fs::File::from(file), &mut bytes)?;
     Ok(serde_json::from_slice(&bytes)?)
+}
+
+/// Removes what a keeper that was killed left on the machine for a sandbox: its control groups.
+/// Gives those that would not go.
+pub fn sweep(sandbox: &Path) -> Vec<PathBuf> {
+    limits::remove_noted(sandbox)
 }
 
 /// A jail that stands.

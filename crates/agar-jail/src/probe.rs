@@ -179,7 +179,10 @@ fn lay(place: &Path, api: LayerApi) -> Result<(), Failed> {
     mount::make_private()?;
     let make = |name: &str| -> Result<PathBuf, Failed> {
         let path = place.join(name);
-        std::fs::create_dir_all(&path).during(|| format!("make {}", path.display()))?;
+        std::fs::DirBuilder::new()
+            .recursive(true)
+            .create(&path)
+            .during(|| format!("make {}", path.display()))?;
         Ok(path)
     };
     let [lower, upper, work, merged] = ["lower", "upper", "work", "merged"].map(make);

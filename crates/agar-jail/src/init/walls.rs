@@ -118,6 +118,12 @@ fn wear(plan: &Plan, hand_over: &mpsc::Sender<OwnedFd>) -> Result<Vec<String>, F
                 .map(|guard| format!("Landlock cannot guard {guard} here")),
         );
     }
+    if plan.policy.tier == Tier::Full && !landlock::sysctl_is_closed() {
+        return Err(Failed {
+            step: "close the kernel's knobs".into(),
+            errno: libc::EPERM,
+        });
+    }
     filter(plan, hand_over, &mut notes)?;
     Ok(notes)
 }

@@ -6,6 +6,7 @@ use crate::client::KeeperConfig;
 use crate::limit::{DiskWatch, Watch};
 use crate::mount::{During, Failed};
 use crate::policy::OldWay;
+use crate::wire::Raw;
 use agar_core::limits::{Breach, Limits, Resource};
 use agar_core::walls::Tier;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,9 @@ const GLANCE: Duration = Duration::from_millis(50);
 
 /// How often they look when all there is to see is whether the kernel had to say no.
 const LEISURE: Duration = Duration::from_millis(250);
+
+/// The file in the sandbox's directory that names its control groups.
+const NOTED: &str = "cgroups.json";
 
 /// A reason to stop, and what is to be stopped: one run, or everything inside.
 pub(super) struct Stop {
@@ -45,6 +49,9 @@ impl Guard {
             None => None,
         };
         let group = group(config);
+        if let Some(group) = &group {
+            note_down(config.directory.as_path(), group)?;
+        }
         let notes = weaknesses(config, group.as_ref());
         let guard = Self {
             limits,
@@ -173,16 +180,19 @@ impl Guard {
     }
 
     fn look(&mut self, init: u32) -> Option<Breach> {
-        let watched =
-            !self.kernel_keeps(Resource::Memory) || !self.kernel_keeps(Resource::Processes);
-        if watched {
-            let memory = self.limits.memory_bytes.map(|bytes| bytes.0);
-            // The init being gone is noticed elsewhere.
-            if let Ok(sample) = self.watch.sample(init, memory) {
-                self.peak = self.peak.max(sample.memory_bytes);
-                if let Some(breach) = self.watch.breach(&sample, &self.limits) {
-                    return Some(breach);
-                }
+        let watched = [Resource::Memory, Resource::Processes]
+            .into_iter()
+            .any(|resource| !self.kernel_keeps(resource));
+        let memory = self.limits.memory_bytes.map(|bytes| bytes.0);
+        // The init being gone is noticed elsewhere.
+        let sample = watched
+            .then(|| self.watch.sample(init, memory).ok())
+            .flatten();
+        if let Some(sample) = sample {
+            self.peak = self.peak.max(sample.memory_bytes);
+            let breach = self.watch.breach(&sample, &self.limits);
+            if breach.is_some() {
+                return breach;
             }
         }
         self.disk
@@ -226,6 +236,32 @@ fn group(config: &KeeperConfig) -> Option<Group> {
         .ok()?
         .create(&config.name, limits)
         .ok()
+}
+
+/// Writes down where the group is, for whoever cleans up after a keeper that was killed.
+fn note_down(sandbox: &Path, group: &Group) -> Result<(), Failed> {
+    let step = || "note the sandbox's control groups".to_owned();
+    let directories: Vec<Raw> = group.directories().map(Raw::from).collect();
+    let text = serde_json::to_vec(&directories)
+        .map_err(std::io::Error::from)
+        .during(step)?;
+    super::runs::write_file(&sandbox.join(NOTED), &text).during(step)
+}
+
+/// Removes the control groups of a sandbox whose keeper is gone. Gives those that would not go.
+pub(super) fn remove_noted(sandbox: &Path) -> Vec<PathBuf> {
+    let noted = sandbox.join(NOTED);
+    let Ok(text) = crate::machine::fs_err_read(&noted) else {
+        return Vec::new();
+    };
+    let directories: Vec<Raw> = serde_json::from_slice(&text).unwrap_or_default();
+    let directories: Vec<PathBuf> = directories.into_iter().map(PathBuf::from).collect();
+    let left = crate::cgroup::remove_recorded(&directories);
+    if left.is_empty() {
+        // Gone or not, nothing is to be done about it any more.
+        let _ = rustix::fs::unlink(&noted);
+    }
+    left
 }
 
 /// What of the limits is kept less well than it could be, said out loud.

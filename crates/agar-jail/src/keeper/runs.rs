@@ -209,7 +209,7 @@ fn make_directory(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub(super) fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let flags = rustix::fs::OFlags::CREATE
         | rustix::fs::OFlags::WRONLY
         | rustix::fs::OFlags::TRUNC

@@ -121,6 +121,7 @@ impl World {
 
 impl Drop for World {
     fn drop(&mut self) {
+        assert!(agar_jail::keeper::sweep(&self.path("sandbox")).is_empty());
         agar_testkit::leaks::remove_tree(self.directory.path());
     }
 }
@@ -129,17 +130,16 @@ impl Drop for World {
 fn finish(mut running: Running) -> (String, RunReport) {
     drop(running.stdin.take());
     let mut text = String::new();
-    for stream in [
+    let streams = [
         running.stdout.take(),
         running.stderr.take(),
         running.terminal.take(),
-    ] {
-        if let Some(stream) = stream {
-            let mut bytes = Vec::new();
-            // A terminal whose far end is gone gives an error instead of an end.
-            drop(File::from(stream).read_to_end(&mut bytes));
-            text.push_str(&String::from_utf8_lossy(&bytes));
-        }
+    ];
+    for stream in streams.into_iter().flatten() {
+        let mut bytes = Vec::new();
+        // A terminal whose far end is gone gives an error instead of an end.
+        drop(File::from(stream).read_to_end(&mut bytes));
+        text.push_str(&String::from_utf8_lossy(&bytes));
     }
     (text, running.wait().unwrap())
 }
