@@ -12,7 +12,6 @@ use crate::{Engine, layers, promotion};
 use agar_core::id::SandboxId;
 use agar_core::run::{End, Usage};
 use agar_core::state::{Event, State};
-use agar_jail::cgroup::Cgroups;
 use agar_jail::report::RunReport;
 use agar_store::{Run, RunEnd};
 use std::path::Path;
@@ -54,7 +53,8 @@ fn settle(engine: &Engine, here: &Here, mark: &Found) -> Result<(), EngineError>
 fn clear(engine: &Engine, here: &Here, mark: &Found, vacant: Vacant) -> Result<(), EngineError> {
     let id = mark.id;
     clear_outside(engine, id);
-    clear_groups(id);
+    // What would not go is tried again with the next one that dies.
+    drop(agar_jail::keeper::sweep(&here.sandbox(id)));
     let directory = here.sandbox(id);
     match here.read(|store| store.sandbox(id)) {
         Ok(record) if record.state == State::Creating => {
@@ -89,13 +89,6 @@ fn clear(engine: &Engine, here: &Here, mark: &Found, vacant: Vacant) -> Result<(
 pub(crate) fn clear_outside(engine: &Engine, id: SandboxId) {
     // Absence is what is wanted.
     let _ = rustix::fs::unlink(Here::socket(engine, id));
-}
-
-/// Removes the control groups that a keeper could not remove because it was killed.
-fn clear_groups(id: SandboxId) {
-    if let Ok(groups) = Cgroups::detect(Path::new("/")) {
-        groups.sweep(&id.to_string(), |_| false);
-    }
 }
 
 /// Gives every run without an end the one that its keeper saw, or says that nobody saw it.
