@@ -10,6 +10,7 @@ use agar_core::fault::{Fault, Kind, Remedy};
 use fs_err::os::unix::fs::OpenOptionsExt;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -182,10 +183,23 @@ fn found(path: &Path) -> Result<(), OpenError> {
     fs_err::File::open(&draft.0)
         .and_then(|file| file.sync_all())
         .map_err(unusable)?;
-    match fs_err::hard_link(&draft.0, path) {
+    match publish(&draft.0, path) {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(unusable(error)),
+    }
+}
+
+/// Gives the finished draft its name, unless the name is taken.
+fn publish(draft: &Path, path: &Path) -> io::Result<()> {
+    let linked = fs_err::hard_link(draft, path);
+    match linked {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            // Some filesystems have no hard links.
+            let flags = RenameFlags::NOREPLACE;
+            renameat_with(CWD, draft, CWD, path, flags).map_err(|_| error)
+        }
+        other => other,
     }
 }
 

@@ -29,7 +29,7 @@ pub struct Run {
     pub end: Option<End>,
     /// What it used.
     pub usage: Option<Usage>,
-    /// The keeper's whole report, as JSON.
+    /// What the keeper reported beyond that, as JSON.
     pub report: Option<String>,
     /// Bytes of output that were kept.
     pub log_bytes: u64,
@@ -60,7 +60,8 @@ pub struct RunEnd<'a> {
     pub end: &'a End,
     /// What it used.
     pub usage: Usage,
-    /// The keeper's whole report, as JSON.
+    /// What the keeper reported beyond that, as JSON. It is kept as it is: whoever writes it leaves
+    /// secrets out.
     pub report: Option<&'a str>,
     /// Bytes of output that were kept.
     pub log_bytes: u64,

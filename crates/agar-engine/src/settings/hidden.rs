@@ -2,7 +2,9 @@
 
 use agar_core::mask::MaskRules;
 use rustix::fs::{CWD, FileType, Mode, OFlags, RawDir, openat};
+use std::ffi::OsStr;
 use std::mem::MaybeUninit;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 /// Enough for some hundred names at a time.
@@ -11,32 +13,71 @@ const BUFFER_BYTES: usize = 16 << 10;
 /// The absolute paths that exist below `home` and are hidden. Nothing at or below one of `skip`,
 /// relative to home, is looked at.
 ///
+/// Where people keep their settings elsewhere and link to them, both the link and what it leads to
+/// are hidden, under its real name; what a link leads to within `skip` is the project's own.
+///
 /// This is on the way of every sandbox that is made: names are looked at where the kernel put them,
 /// and only those that a rule is about are copied. A directory that cannot be read here cannot be
 /// read inside either.
 pub fn hidden_in_home(rules: &MaskRules, home: &Path, skip: &[&Path]) -> Vec<PathBuf> {
     let mut buffer = [MaybeUninit::uninit(); BUFFER_BYTES];
+    let mut has_links = false;
     let found = rules.search_home(skip, &mut |directory, meet| {
-        list(&home.join(directory), &mut buffer, meet);
+        let met = list(&home.join(directory), &mut buffer, meet);
+        has_links |= met == Links::Some;
     });
-    found.into_iter().map(|path| home.join(path)).collect()
+    let mut hidden: Vec<PathBuf> = found.into_iter().map(|path| home.join(path)).collect();
+    if has_links {
+        follow(&mut hidden, home, skip);
+    }
+    hidden
 }
 
-fn list(
-    directory: &Path,
-    buffer: &mut [MaybeUninit<u8>],
-    meet: &mut dyn FnMut(&[u8], bool),
-) -> Option<()> {
+/// Whether a directory holds symbolic links.
+#[derive(PartialEq, Eq)]
+enum Links {
+    None,
+    Some,
+}
+
+fn list(path: &Path, buffer: &mut [MaybeUninit<u8>], meet: &mut dyn FnMut(&[u8], bool)) -> Links {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let directory = openat(CWD, directory, flags, Mode::empty()).ok()?;
+    let Ok(directory) = openat(CWD, path, flags, Mode::empty()) else {
+        return Links::None;
+    };
+    let mut links = Links::None;
     let mut entries = RawDir::new(&directory, buffer);
     while let Some(Ok(entry)) = entries.next() {
         let name = entry.file_name().to_bytes();
-        if !matches!(name, b"." | b"..") {
-            meet(name, entry.file_type() == FileType::Directory);
+        if matches!(name, b"." | b"..") {
+            continue;
         }
+        let kind = entry.file_type();
+        let is_link = kind == FileType::Symlink || kind == FileType::Unknown;
+        if is_link {
+            links = Links::Some;
+        }
+        let leads_on = || path.join(OsStr::from_bytes(name)).is_dir();
+        meet(name, kind == FileType::Directory || (is_link && leads_on()));
     }
-    Some(())
+    links
+}
+
+/// Adds what hidden links lead to, and what lies behind links on the way.
+fn follow(hidden: &mut Vec<PathBuf>, home: &Path, skip: &[&Path]) {
+    let real_home = home.canonicalize().unwrap_or_else(|_| home.to_owned());
+    let outside = |path: &PathBuf| {
+        let within = path.strip_prefix(&real_home).unwrap_or(path);
+        !skip.iter().any(|skip| within.starts_with(skip))
+    };
+    let real: Vec<PathBuf> = hidden
+        .iter()
+        .filter_map(|path| path.canonicalize().ok())
+        .filter(outside)
+        .collect();
+    hidden.extend(real);
+    hidden.sort();
+    hidden.dedup();
 }
 
 #[cfg(test)]
@@ -64,6 +105,38 @@ mod tests {
         let found = hidden_in_home(&MaskRules::default(), home.path(), &skip);
         let expected = [".config/gh", ".ssh", "last.pem"].map(|name| home.path().join(name));
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn what_links_lead_to_is_hidden_as_well() {
+        let home = tempfile::tempdir().unwrap();
+        let home = home.path().canonicalize().unwrap();
+        for name in [
+            "dotfiles/ssh/config",
+            "dotfiles/config/gh/hosts.yml",
+            "shop/netrc",
+        ] {
+            let path = home.join(name);
+            fs_err::create_dir_all(path.parent().unwrap()).unwrap();
+            fs_err::write(path, "").unwrap();
+        }
+        let link = |to: &str, from: &str| {
+            std::os::unix::fs::symlink(home.join(to), home.join(from)).unwrap();
+        };
+        link("dotfiles/ssh", ".ssh");
+        link("dotfiles/config", ".config");
+        link("shop/netrc", ".netrc");
+        link("nowhere", ".aws");
+        let found = hidden_in_home(&MaskRules::default(), &home, &[Path::new("shop")]);
+        let expected = [
+            ".aws",
+            ".config/gh",
+            ".netrc",
+            ".ssh",
+            "dotfiles/config/gh",
+            "dotfiles/ssh",
+        ];
+        assert_eq!(found, expected.map(|name| home.join(name)));
     }
 
     #[test]
