@@ -418,3 +418,51 @@ fn a_project_that_moved_after_the_crash_is_found_again() {
     promotions.recover(Some(Path::new(&moved))).unwrap();
     before.assert_unchanged(&moved, "recovery at another path");
 }
+
+#[test]
+fn a_project_on_another_mount_is_served_and_left_clean() {
+    let case = &CASES[0];
+    for with_git in [false, true] {
+        let build = || {
+            let stage = Stage::apart()?;
+            (case.build)(&stage);
+            if with_git {
+                stage.mine(".git/HEAD", "ref: refs/heads/main\n");
+            }
+            Some(stage)
+        };
+        let Some(stage) = build() else {
+            agar_testkit::skip!("promotion on two mounts", "only one filesystem to write to");
+        };
+        let before = Tree::read(&stage.mine_dir()).without_times();
+        let count = StopAfter::never(true);
+        let promotions = stage.promotions();
+        promotions
+            .apply_with(&case.propose(&stage), &label(1), &count)
+            .unwrap();
+        let after = Tree::read(&stage.mine_dir()).without_times();
+        assert!(
+            !after
+                .paths()
+                .any(|path| path.to_string_lossy().contains("agar-stage"))
+        );
+        let everything = Selection::default();
+        let back = promotions
+            .undo(label(1).id, &stage.mine_dir(), &everything)
+            .unwrap();
+        promotions.apply(&back, &label(2)).unwrap();
+        assert_eq!(Tree::read(&stage.mine_dir()).without_times(), before);
+        for effects in 1..=count.seen.get() {
+            let stage = build().unwrap();
+            let before = Tree::read(&stage.mine_dir());
+            let faults = StopAfter::new(effects, Fate::Crash, true);
+            let died = stage
+                .promotions()
+                .apply_with(&case.propose(&stage), &label(1), &faults);
+            assert!(matches!(died, Err(ApplyError::Crashed)));
+            stage.promotions().recover(None).unwrap();
+            let moment = format!("on another mount, killed after effect {effects}");
+            assert_settled(&stage, &before, &after, &moment);
+        }
+    }
+}

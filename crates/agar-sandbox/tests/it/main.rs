@@ -16,3 +16,4 @@ mod git;
 mod overlay;
 mod play;
 mod promote;
+mod scenario;

@@ -3,12 +3,14 @@
 use agar_core::id::PromotionId;
 use agar_core::seam::Timestamp;
 use agar_sandbox::promote::{Item, Label, Promotions, compare};
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
 /// The trees and the promotions' directory.
 pub(crate) struct Stage {
     world: tempfile::TempDir,
+    /// Where the promotions are, if not beside the trees.
+    elsewhere: Option<tempfile::TempDir>,
 }
 
 /// The name of a promotion; higher is later.
@@ -54,7 +56,22 @@ impl Stage {
         for name in ["base", "mine", "theirs"] {
             fs_err::create_dir(world.path().join(name)).unwrap();
         }
-        Self { world }
+        Self {
+            world,
+            elsewhere: None,
+        }
+    }
+
+    /// With the promotions on another mount than the trees, if there are two to be had.
+    pub(crate) fn apart() -> Option<Self> {
+        let (here, there) = (std::env::temp_dir(), Path::new("/dev/shm"));
+        let device = |path: &Path| fs_err::metadata(path).ok().map(|meta| meta.dev());
+        if device(&here) == device(there) || !there.is_dir() {
+            return None;
+        }
+        let mut stage = Self::within(there);
+        stage.elsewhere = Some(tempfile::tempdir_in(here).unwrap());
+        Some(stage)
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -66,7 +83,10 @@ impl Stage {
     }
 
     pub(crate) fn promotions_dir(&self) -> PathBuf {
-        self.path("promotions")
+        match &self.elsewhere {
+            Some(directory) => directory.path().join("promotions"),
+            None => self.path("promotions"),
+        }
     }
 
     pub(crate) fn promotions(&self) -> Promotions {
