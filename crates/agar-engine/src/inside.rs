@@ -5,6 +5,7 @@ use crate::blueprint::Blueprint;
 use crate::failure::EngineError;
 use crate::here::{Here, Known};
 use crate::options::{Command, SandboxOptions};
+use crate::settings::hidden_in_home;
 use crate::wishes::Wishes;
 use agar_core::environment;
 use agar_core::mask::{Entry, MaskRules};
@@ -55,8 +56,7 @@ pub(crate) fn masks(
     if let Some(home) = crate::layers::home(engine) {
         let project = root.strip_prefix(&home).ok();
         let skip: Vec<&Path> = project.into_iter().collect();
-        let found = rules.hidden_in_home(&skip, &mut |path| entries(&home.join(path)));
-        masks.extend(found.into_iter().map(|path| home.join(path)));
+        masks.extend(hidden_in_home(&rules, &home, &skip));
     }
     if rules.concern_project(network) {
         let found = files_named(root, &|name| rules.may_hide_name(name, network));

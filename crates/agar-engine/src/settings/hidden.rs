@@ -63,21 +63,26 @@ fn list(path: &Path, buffer: &mut [MaybeUninit<u8>], meet: &mut dyn FnMut(&[u8],
     links
 }
 
-/// Adds what hidden links lead to, and what lies behind links on the way.
+/// Puts each path where it really lies, and adds what hidden links lead to.
+///
+/// A mask on a path that passes through a link would put a directory in place of the link.
 fn follow(hidden: &mut Vec<PathBuf>, home: &Path, skip: &[&Path]) {
     let real_home = home.canonicalize().unwrap_or_else(|_| home.to_owned());
-    let outside = |path: &PathBuf| {
+    let is_projects = |path: &Path| {
         let within = path.strip_prefix(&real_home).unwrap_or(path);
-        !skip.iter().any(|skip| within.starts_with(skip))
+        skip.iter().any(|skip| within.starts_with(skip))
     };
-    let real: Vec<PathBuf> = hidden
-        .iter()
-        .filter_map(|path| path.canonicalize().ok())
-        .filter(outside)
-        .collect();
-    hidden.extend(real);
-    hidden.sort();
-    hidden.dedup();
+    let mut real = Vec::with_capacity(hidden.len());
+    for path in hidden.drain(..) {
+        real.extend(path.canonicalize());
+        let parent = path.parent().and_then(|parent| parent.canonicalize().ok());
+        let here = parent.zip(path.file_name());
+        real.push(here.map_or(path.clone(), |(parent, name)| parent.join(name)));
+    }
+    real.retain(|path| !is_projects(path));
+    real.sort();
+    real.dedup();
+    *hidden = real;
 }
 
 #[cfg(test)]
@@ -130,7 +135,6 @@ mod tests {
         let found = hidden_in_home(&MaskRules::default(), &home, &[Path::new("shop")]);
         let expected = [
             ".aws",
-            ".config/gh",
             ".netrc",
             ".ssh",
             "dotfiles/config/gh",
