@@ -34,8 +34,24 @@ pub(crate) struct Blueprint {
     pub(crate) agent: Option<String>,
     /// What a person should know about it.
     pub(crate) warnings: Vec<String>,
+    /// In the tiers without copy-on-write, the copy of the project that commands work on.
+    #[serde(default)]
+    pub(crate) copy: Option<Copy>,
     /// Whether git inside must not trust the inodes that the index remembers.
     pub(crate) minimal_git_stat: bool,
+}
+
+/// A copy of the project, where there are no layers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Copy {
+    /// The copy. It stands in for the upper layer: everything is in it, so it hides what is below.
+    #[serde(with = "spelling::path")]
+    pub(crate) project: PathBuf,
+    /// A directory for temporary files.
+    #[serde(with = "spelling::path")]
+    pub(crate) temporary: PathBuf,
+    /// Whether commands see it where the project is, or only where it lies.
+    pub(crate) in_place: bool,
 }
 
 impl Blueprint {

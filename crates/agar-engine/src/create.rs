@@ -33,7 +33,7 @@ pub fn create(engine: &Engine, request: &CreateRequest) -> Result<CreateAnswer, 
     let mark = Mark::leave(here.state.path(), draft.id(), Stay::UntilStopped)
         .map_err(EngineError::io("mark the sandbox as alive"))?;
     let directory = here.sandbox(draft.id());
-    let made = layers::make(&directory, &draft.blueprint.stacks)
+    let made = layers::make(&directory, &draft.blueprint)
         .and_then(|()| here.write(|store| draft.record(engine, store)));
     let record = match made {
         Ok(record) => record,

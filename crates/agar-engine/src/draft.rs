@@ -42,11 +42,19 @@ pub(crate) fn draft(
         Some(BaseKind::Live) => Choice::Live,
         None => choice,
     };
+    let tier = options.tier.unwrap_or(settings.tier);
+    let choice = match tier {
+        Tier::Full => choice,
+        // A copy is made either way; one is enough.
+        Tier::Helper | Tier::Landlock | Tier::None => Choice::Live,
+    };
     let base = prepare(engine, here, known, choice)?;
     let id = engine.new_sandbox_id();
+    let stacks = layers::stacks(engine, known, (&base, tier), &here.sandbox(id));
     let blueprint = Blueprint {
         root: known.found.root.clone(),
-        stacks: layers::stacks(engine, known, &base, &here.sandbox(id)),
+        copy: layers::copy(tier, &stacks, &here.sandbox(id)),
+        stacks,
         masks: inside::masks(engine, here, known, (options, &settings), &network)?,
         nested: options.nested || settings.nested,
         monitor: options.monitor.unwrap_or(settings.monitor),
@@ -60,7 +68,7 @@ pub(crate) fn draft(
         id,
         alias,
         project: known.id,
-        tier: options.tier.unwrap_or(settings.tier),
+        tier,
         network,
         base: base.kind,
         generation: base.generation,

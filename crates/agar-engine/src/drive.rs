@@ -126,7 +126,11 @@ impl Ended {
             report: notes.as_deref(),
             log_bytes: self.log_bytes,
         };
-        store.end_run(sandbox.id, self.number, &ended, engine.now())
+        match store.end_run(sandbox.id, self.number, &ended, engine.now()) {
+            // Somebody else ended the sandbox and wrote down what the keeper had seen.
+            Ok(()) | Err(StoreError::RunEnded { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 }
 

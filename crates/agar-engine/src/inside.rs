@@ -26,10 +26,18 @@ pub(crate) fn directory(engine: &Engine, blueprint: &Blueprint, asked: Option<&P
     };
     // A directory that exists only inside cannot be resolved out here, and is used as it is.
     let real = wanted.canonicalize().unwrap_or(wanted);
-    if asked.is_none() && is_fresh(&real, blueprint) {
-        return blueprint.root.clone();
+    let real = if asked.is_none() && is_fresh(&real, blueprint) {
+        blueprint.root.clone()
+    } else {
+        real
+    };
+    match blueprint.copy.as_ref().filter(|copy| !copy.in_place) {
+        Some(copy) => match real.strip_prefix(&blueprint.root) {
+            Ok(within) => copy.project.join(within),
+            Err(_) => copy.project.clone(),
+        },
+        None => real,
     }
-    real
 }
 
 /// Whether a path lies where the inside has an empty directory of its own.
@@ -125,11 +133,15 @@ pub(crate) fn environment(
         }
     }
     inside.extend(asked.values);
+    let temporary = match blueprint.copy.as_ref().filter(|copy| !copy.in_place) {
+        Some(copy) => copy.temporary.as_path(),
+        None => Path::new("/tmp"),
+    };
     let own: [(&str, &OsStr); 4] = [
         ("AGAR_SANDBOX", OsStr::new(alias)),
         ("HOME", engine.surroundings().home.as_os_str()),
         ("PWD", cwd.as_os_str()),
-        ("TMPDIR", OsStr::new("/tmp")),
+        ("TMPDIR", temporary.as_os_str()),
     ];
     for (name, value) in own {
         inside.insert(name.into(), value.into());

@@ -1,14 +1,17 @@
 //! The directories of a sandbox: made, looked at, thrown away.
 
 use crate::Engine;
-use crate::blueprint::Blueprint;
+use crate::blueprint::{Blueprint, Copy};
 use crate::failure::EngineError;
 use crate::here::{Here, Known};
 use agar_core::id::SandboxId;
 use agar_core::state::Event;
-use agar_sandbox::base::Prepared;
+use agar_core::walls::Tier;
+use agar_sandbox::base::{PrepareError, Prepared};
+use agar_sandbox::change::{ChangeSet, Options};
+use agar_sandbox::copy::Fidelity;
 use agar_sandbox::stack::{Role, Stack};
-use rustix::fs::{AtFlags, CWD, Gid, Mode, Timespec, Timestamps, Uid};
+use rustix::fs::{AtFlags, CWD, Gid, Mode, Timespec, Timestamps, Uid, XattrFlags};
 use rustix::io::Errno;
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -19,7 +22,7 @@ use std::path::{Path, PathBuf};
 pub(crate) fn stacks(
     engine: &Engine,
     known: &Known,
-    base: &Prepared,
+    (base, tier): (&Prepared, Tier),
     directory: &Path,
 ) -> Vec<Stack> {
     let root = &known.found.root;
@@ -28,7 +31,9 @@ pub(crate) fn stacks(
         let target = root.join(&bulk.path);
         targets.push((Role::Bulk, target.clone(), vec![target]));
     }
-    if engine.surroundings().uid == 0 {
+    if tier != Tier::Full {
+        // Without layers only the project is copied; the rest of the machine cannot be written.
+    } else if engine.surroundings().uid == 0 {
         targets.push((Role::Root, PathBuf::from("/"), vec![PathBuf::from("/")]));
     } else if let Some(home) = home(engine) {
         targets.push((Role::Home, home.clone(), vec![home]));
@@ -49,6 +54,32 @@ pub(crate) fn stacks(
         .collect()
 }
 
+/// Where the copies of a tier without layers lie.
+pub(crate) fn copy(tier: Tier, stacks: &[Stack], directory: &Path) -> Option<Copy> {
+    let in_place = match tier {
+        Tier::Full => return None,
+        Tier::Helper => true,
+        Tier::Landlock | Tier::None => false,
+    };
+    let project = stacks.iter().find(|stack| stack.role == Role::Project)?;
+    Some(Copy {
+        project: project.upper.clone(),
+        temporary: directory.join("tmp"),
+        in_place,
+    })
+}
+
+/// Copies the project where there are no layers, as an upper layer that hides everything below it.
+fn fill(copy: &Copy, root: &Path) -> Result<(), EngineError> {
+    make_private(&copy.temporary).map_err(EngineError::io("make a place for temporary files"))?;
+    agar_sandbox::copy::tree(root, &copy.project, Fidelity::Project).map_err(PrepareError::from)?;
+    rustix::fs::setxattr(&copy.project, OPAQUE, b"y", XattrFlags::empty())
+        .map_err(|errno| EngineError::io("mark the copy of the project")(errno.into()))
+}
+
+/// The mark of a directory that hides what lies below it.
+const OPAQUE: &str = "user.overlay.opaque";
+
 /// The caller's home as the kernel knows it, if it is a directory of its own.
 pub(crate) fn home(engine: &Engine) -> Option<PathBuf> {
     let home = engine.surroundings().home.canonicalize().ok()?;
@@ -56,7 +87,8 @@ pub(crate) fn home(engine: &Engine) -> Option<PathBuf> {
 }
 
 /// Makes the directories of a new sandbox.
-pub(crate) fn make(directory: &Path, stacks: &[Stack]) -> Result<(), EngineError> {
+pub(crate) fn make(directory: &Path, blueprint: &Blueprint) -> Result<(), EngineError> {
+    let stacks = &blueprint.stacks;
     make_private(directory)
         .and_then(|()| make_private(&directory.join("runs")))
         .and_then(|()| make_private(&directory.join("stacks")))
@@ -72,7 +104,10 @@ pub(crate) fn make(directory: &Path, stacks: &[Stack]) -> Result<(), EngineError
         make_private(&stack.work).map_err(doing())?;
         make_upper(stack).map_err(doing())?;
     }
-    Ok(())
+    match &blueprint.copy {
+        Some(copy) => fill(copy, &blueprint.root),
+        None => Ok(()),
+    }
 }
 
 /// Makes an upper layer whose own owner, mode and time are those of what it covers: they become
@@ -120,15 +155,29 @@ pub(crate) fn make_private(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether something of the project was written inside, at the cost of a directory read.
+/// Whether the project changed inside, at the cost of a directory read where nothing was written.
 ///
-/// A write without a difference counts too: this decides what is kept, not what is shown.
+/// What cannot be told counts as a change: this decides what is kept.
 pub(crate) fn has_changes(blueprint: &Blueprint) -> bool {
-    blueprint
+    let written: Vec<Stack> = blueprint
         .stacks
         .iter()
-        .filter(|stack| stack.role == Role::Project)
-        .any(|stack| !is_empty(&stack.upper))
+        .filter(|stack| stack.role == Role::Project && !is_empty(&stack.upper))
+        .cloned()
+        .collect();
+    if written.is_empty() {
+        return false;
+    }
+    let options = Options {
+        renames: false,
+        lines: false,
+        ..Options::default()
+    };
+    ChangeSet::compute(&written, &options).map_or(true, |set| {
+        let told = set.repositories.iter();
+        let mut told = told.filter(|it| it.deleted || !it.refs.is_empty());
+        !set.project.is_empty() || !set.unread.is_empty() || told.next().is_some()
+    })
 }
 
 fn is_empty(directory: &Path) -> bool {

@@ -16,7 +16,7 @@ use crate::{Engine, layers, raise, sweep, view};
 use agar_core::state::Event;
 use agar_jail::client::Lifetime;
 use agar_sandbox::base::Choice;
-use agar_store::Sandbox;
+use agar_store::{Sandbox, StoreError};
 
 /// What is to become of the sandbox once the command has ended and everything in it is gone.
 pub(crate) type Verdict<'a> = &'a dyn Fn(&Sandbox, &Blueprint, &Ended) -> Result<Keep, EngineError>;
@@ -98,7 +98,7 @@ fn begin(
     errand: &Errand<'_>,
 ) -> Result<(Sandbox, u32), EngineError> {
     let directory = here.sandbox(draft.id());
-    let begun = layers::make(&directory, &draft.blueprint.stacks).and_then(|()| {
+    let begun = layers::make(&directory, &draft.blueprint).and_then(|()| {
         here.write(|store| {
             let record = draft.record(engine, store)?;
             let cwd = errand.directory(engine, &draft.blueprint);
@@ -132,7 +132,12 @@ fn finish(
     let record = here.write(|store| {
         ended.record(engine, store, record)?;
         for &event in events {
-            store.advance_sandbox(record.id, event, engine.now())?;
+            match store.advance_sandbox(record.id, event, engine.now()) {
+                Ok(_) => {}
+                // Somebody else gave it up meanwhile.
+                Err(StoreError::OutOfTurn(_)) => break,
+                Err(error) => return Err(error),
+            }
         }
         store.read().sandbox(record.id)
     })?;

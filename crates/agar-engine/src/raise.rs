@@ -1,7 +1,7 @@
 //! Jails put up and taken down.
 
 use crate::alive::{Mark, Stay};
-use crate::blueprint::Blueprint;
+use crate::blueprint::{Blueprint, Copy};
 use crate::failure::EngineError;
 use crate::here::Here;
 use crate::turn::Turn;
@@ -13,10 +13,11 @@ use agar_core::walls::{Identity, Network, Tier};
 use agar_jail::client::{self, Keeper, KeeperConfig, Lifetime};
 use agar_jail::machine::Machine;
 use agar_jail::plan::{self, Plan};
-use agar_jail::policy::{Nested, Overlay, Policy};
+use agar_jail::policy::{Copied, Nested, Overlay, Policy};
 use agar_jail::wire::Raw;
 use agar_sandbox::stack::Stack;
 use agar_store::Sandbox;
+use std::path::Path;
 
 /// The walls that a record asks for.
 #[derive(Debug)]
@@ -62,8 +63,15 @@ pub(crate) fn plan(
             Nested::Refused
         },
         monitor: blueprint.monitor,
-        overlays: blueprint.stacks.iter().map(overlay).collect(),
-        copies: Vec::new(),
+        overlays: match blueprint.copy {
+            None => blueprint.stacks.iter().map(overlay).collect(),
+            Some(_) => Vec::new(),
+        },
+        copies: blueprint
+            .copy
+            .iter()
+            .flat_map(|copy| copies(copy, &blueprint.root))
+            .collect(),
         masks: blueprint.masks.iter().cloned().map(Raw::from).collect(),
         home: Raw::from(engine.surroundings().home.clone()),
         staging: Raw::from(staging),
@@ -72,6 +80,17 @@ pub(crate) fn plan(
     };
     let machine = Machine::read().map_err(EngineError::io("look at this machine"))?;
     Ok(plan::plan(&policy, &machine)?)
+}
+
+fn copies(copy: &Copy, root: &Path) -> [Copied; 2] {
+    let copied = |target: &Path, copy: &Path| Copied {
+        target: Raw::from(target),
+        copy: Raw::from(copy),
+    };
+    [
+        copied(Path::new("/tmp"), &copy.temporary),
+        copied(root, &copy.project),
+    ]
 }
 
 fn overlay(stack: &Stack) -> Overlay {

@@ -114,3 +114,42 @@ fn a_masked_file_is_not_there() {
     assert!(!output.contains("private"), "{output}");
     assert!(!output.lines().any(|line| line == ".ssh"), "{output}");
 }
+
+#[test]
+fn a_tier_without_layers_works_on_a_copy_and_its_changes_are_told_alike() {
+    let desk = Desk::new();
+    desk.write("a.txt", "one\n");
+    desk.write("gone.txt", "x\n");
+    let request = RunRequest {
+        command: Command::new([
+            "sh",
+            "-c",
+            "cat a.txt; echo two > a.txt; rm gone.txt; echo n > n",
+        ]),
+        options: SandboxOptions {
+            tier: Some(agar_core::walls::Tier::Landlock),
+            ..SandboxOptions::default()
+        },
+        ..RunRequest::default()
+    };
+    let mut output = Vec::new();
+    let answer = run(&desk.engine(), &request, capture(&mut output)).unwrap();
+    assert_eq!(output, b"one\n", "{answer:#?}");
+    assert_eq!(desk.read("a.txt"), "one\n");
+    let request = agar_engine::diff::DiffRequest::default();
+    let shown = agar_engine::diff::diff(&desk.engine(), &request).unwrap();
+    let paths: Vec<&str> = shown
+        .changes
+        .files
+        .iter()
+        .map(|it| it.path.as_str())
+        .collect();
+    assert_eq!(paths, ["a.txt", "gone.txt", "n"]);
+    assert!(
+        answer
+            .sandbox
+            .warnings
+            .iter()
+            .any(|it| it.contains("landlock"))
+    );
+}
