@@ -15,7 +15,6 @@ pub fn files() -> Vec<(String, String)> {
         ("cli.md".to_owned(), cli()),
         ("env.md".to_owned(), variables()),
         ("config.md".to_owned(), agar_core::settings::reference()),
-        ("config.md".to_owned(), agar_core::settings::reference()),
     ];
     for name in schema::names() {
         let schema = schema::of(name).unwrap_or_default();
