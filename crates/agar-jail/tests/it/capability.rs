@@ -1,3 +1,5 @@
+//! Capabilities dropped in a child of its own are gone for good.
+
 use crate::child::isolated;
 use agar_jail::capability::{Set, clear_bounding, drop_all, keep_only, permitted};
 

@@ -1,3 +1,5 @@
+//! Control groups in each world that this machine can offer: made, kept, felt and removed.
+
 use agar_core::limits::{Limits, Resource};
 use agar_core::size::Bytes;
 use agar_jail::cgroup::{Cgroups, Group, Mode};

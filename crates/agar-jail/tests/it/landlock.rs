@@ -1,3 +1,5 @@
+//! The Landlock wall, raised in a child of its own: what it lets through and what it stops.
+
 use crate::child::{isolated, spawn, wait};
 use agar_jail::landlock::{Guard, LandlockError, Wall, around, raise, version};
 use std::path::{Path, PathBuf};

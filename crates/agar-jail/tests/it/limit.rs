@@ -1,3 +1,5 @@
+//! Limits without control groups: what the kernel keeps per process, and what the watch sees.
+
 use crate::child::{isolated, spawn, wait};
 use agar_core::limits::{Limits, Resource};
 use agar_core::size::Bytes;

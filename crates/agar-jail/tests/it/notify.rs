@@ -1,3 +1,5 @@
+//! The notification handler on the real kernel: what it records, and which renames it completes.
+
 use crate::child::{errno_of, isolated};
 use agar_core::walls::Monitor;
 use agar_jail::notify::{Event, Handler, Recorded, Recorder};

@@ -1,3 +1,5 @@
+//! The system call filter on the real kernel, call by call, in a child that may die of it.
+
 use crate::child::{errno_of, isolated, killed_by};
 use agar_core::walls::Monitor;
 use agar_jail::seccomp::{
