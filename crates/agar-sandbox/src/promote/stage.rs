@@ -2,15 +2,15 @@
 //!
 //! A rename cannot cross mounts. agar's state is on the project's filesystem by design, so the
 //! promotion's own directory serves almost always. Where it does not (a state directory elsewhere, a
-//! mount inside the project) a hidden directory is made at the top of that mount, inside `.git` if
-//! there is one, and removed when the promotion is settled.
+//! mount inside the project) a hidden directory is made as high on that mount as the person may write,
+//! inside `.git` if there is one, and removed when the promotion is settled.
 
 use super::faults::{Effects, Halt};
 use super::ground::{Ground, Stamp, stamp_at};
 use super::item::{Content, Item, Source, copy_and_digest};
 use crate::merge::{Digest, FileEntry, is_text};
 use agar_core::id::PromotionId;
-use rustix::fs::{AtFlags, Gid, Mode, OFlags, StatxFlags, Uid, XattrFlags};
+use rustix::fs::{Access, AtFlags, Gid, Mode, OFlags, StatxFlags, Uid, XattrFlags};
 use rustix::io::Errno;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, OsString};
@@ -50,7 +50,8 @@ impl Stages {
             return Ok(stage);
         }
         while let Some(above) = top.parent() {
-            if mount(&ground.directory(above)?)? != here {
+            let handle = ground.directory(above)?;
+            if mount(&handle)? != here || !is_writable(&handle) {
                 break;
             }
             top = above;
@@ -74,6 +75,12 @@ impl Stages {
 fn mount(handle: &OwnedFd) -> io::Result<u64> {
     let status = rustix::fs::statx(handle, c"", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID)?;
     Ok(status.stx_mnt_id)
+}
+
+/// Whether entries can be made in an open directory.
+fn is_writable(handle: &OwnedFd) -> bool {
+    let wanted = Access::WRITE_OK | Access::EXEC_OK;
+    rustix::fs::accessat(handle, c".", wanted, AtFlags::EACCESS).is_ok()
 }
 
 /// A new file, waiting in a slot.
