@@ -16,4 +16,5 @@ mod git;
 mod overlay;
 mod play;
 mod promote;
+mod random;
 mod scenario;
