@@ -53,8 +53,16 @@ const OUTSIDE_BYTES_MAX: u64 = 8 << 20;
 ///   }],
 ///   "outside": [],
 ///   "bulk": [{"path": "target", "tally": {"added": 12, "modified": 3, "deleted": 0, "bytes": 8190}}],
-///   "repositories": [],
-///   "unread": []
+///   "repositories": [{
+///     "directory": "/home/ann/shop/.git", "outside": false, "deleted": false,
+///     "refs": [{"name": "refs/heads/main", "before": "1f0c…", "after": "9d2e…"}],
+///     "commits": [{
+///       "id": "9d2e…", "parents": ["1f0c…"], "author": "Ann", "time": 1700000000,
+///       "subject": "fix the cart"
+///     }],
+///     "incomplete": null, "kept_back": ["hooks/post-checkout"]
+///   }],
+///   "unread": [{"path": "/home/ann/shop/locked", "reason": "Permission denied (os error 13)"}]
 /// }
 /// ```
 ///

@@ -56,7 +56,7 @@ pub struct RefChange {
     pub after: Option<String>,
 }
 
-/// A commit made inside.
+/// A commit made inside. Its words are the sandbox's: a front end makes them printable.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Commit {
     /// The object id.

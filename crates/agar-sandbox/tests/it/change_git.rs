@@ -40,7 +40,7 @@ fn subjects(repository: &Repository) -> Vec<String> {
 macro_rules! need_overlay {
     () => {
         if !overlay::works() {
-            agar_testkit::skip!("change sets", "no overlay in a user namespace here");
+            agar_testkit::skip!("overlay", "no overlay in a user namespace here");
         }
     };
 }

@@ -358,7 +358,7 @@ fn patch(set: &ChangeSet) -> Vec<u8> {
 #[test]
 fn a_change_set_is_the_difference_of_the_two_trees() {
     if !overlay::works() {
-        agar_testkit::skip!("change sets", "no overlay in a user namespace here");
+        agar_testkit::skip!("overlay", "no overlay in a user namespace here");
     }
     let mut runner = TestRunner::new(Config {
         cases: 32,
