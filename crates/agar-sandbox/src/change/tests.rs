@@ -196,6 +196,22 @@ fn a_mode_is_a_change_and_a_time_is_not() {
 }
 
 #[test]
+fn permissions_that_git_does_not_record_are_noted_and_leave_no_garbage() {
+    let bench = Bench::new();
+    bench
+        .base("key", "x")
+        .upper("key", "x")
+        .chmod("upper", "key", 0o600);
+    let change = &bench.changes().project[0];
+    assert_eq!(change.action, Action::ModeChanged);
+    let diff = unified(change, 3, 100).unwrap();
+    assert_eq!(
+        (diff.bytes.len(), diff.notice),
+        (0, Some(Notice::Permissions))
+    );
+}
+
+#[test]
 fn a_change_of_kind_lists_what_lay_below() {
     let bench = Bench::new();
     bench.base("d/a", "x").upper("d", "now a file");

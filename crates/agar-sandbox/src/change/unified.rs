@@ -32,6 +32,9 @@ pub enum Notice {
     TooLarge,
     /// A side is a FIFO, a socket or a device, which git does not know.
     Special,
+    /// Permission bits differ that git does not record: it knows only whether a file may be
+    /// executed, and `git apply` refuses a diff that says more.
+    Permissions,
 }
 
 /// The diff of a change with so many lines of context; files longer than `bytes_max` are not read.
@@ -95,15 +98,32 @@ impl Unified {
             _ => new_name,
         };
         let (a, b) = (prefixed(b"a/", old_name), prefixed(b"b/", new_name));
+        let start = self.bytes.len();
         self.line(&[b"diff --git ", &a, b" ", &b]);
+        let empty = self.bytes.len();
         self.header(change, before, after);
+        self.body((&a, &b), before, after, (context, bytes_max))?;
+        // A header that announces nothing is garbage to `git apply`.
+        if self.bytes.len() == empty {
+            self.bytes.truncate(start);
+        }
+        Ok(())
+    }
+
+    fn body(
+        &mut self,
+        (a, b): (&[u8], &[u8]),
+        before: Option<&Side>,
+        after: Option<&Side>,
+        (context, bytes_max): (usize, u64),
+    ) -> io::Result<()> {
         let (old, new) = match (Text::of(before, bytes_max)?, Text::of(after, bytes_max)?) {
             (Text::Lines(old), Text::Lines(new)) => (old, new),
             (Text::Binary, _) | (_, Text::Binary) => {
-                return self.opaque(Notice::Binary, &a, &b, (before, after));
+                return self.opaque(Notice::Binary, a, b, (before, after));
             }
             (Text::TooLarge, _) | (_, Text::TooLarge) => {
-                return self.opaque(Notice::TooLarge, &a, &b, (before, after));
+                return self.opaque(Notice::TooLarge, a, b, (before, after));
             }
             (Text::Special, _) | (_, Text::Special) => return Ok(()),
         };
@@ -116,8 +136,8 @@ impl Unified {
             Some(_) => name.to_vec(),
             None => b"/dev/null".to_vec(),
         };
-        self.line(&[b"--- ", &name(before, &a)]);
-        self.line(&[b"+++ ", &name(after, &b)]);
+        self.line(&[b"--- ", &name(before, a)]);
+        self.line(&[b"+++ ", &name(after, b)]);
         self.hunks(&lines::split(&old), &lines::split(&new), context);
         Ok(())
     }
@@ -128,10 +148,12 @@ impl Unified {
             (None, Some(after)) => self.line(&[b"new file mode ", &git_mode(after)]),
             (Some(before), None) => self.line(&[b"deleted file mode ", &git_mode(before)]),
             (Some(before), Some(after)) => {
-                if change.mode_differs() {
-                    let (old, new) = both_modes(before, after);
+                let (old, new) = (git_mode(before), git_mode(after));
+                if old != new {
                     self.line(&[b"old mode ", &old]);
                     self.line(&[b"new mode ", &new]);
+                } else if change.mode_differs() {
+                    self.notice = Some(Notice::Permissions);
                 }
                 if let Action::Renamed {
                     from, similarity, ..
@@ -158,14 +180,13 @@ impl Unified {
         b: &[u8],
         sides: (Option<&Side>, Option<&Side>),
     ) -> io::Result<()> {
-        self.notice = Some(notice);
         if let (Some(before), Some(after)) = sides
             && before.size == after.size
             && super::content::same(&before.place, &after.place)?
         {
-            self.notice = None;
             return Ok(());
         }
+        self.notice = Some(notice);
         let name = |side: Option<&Side>, name: &[u8]| {
             side.map_or(b"/dev/null".to_vec(), |_| name.to_vec())
         };
@@ -232,14 +253,4 @@ fn git_mode(side: &Side) -> Vec<u8> {
         b"100644"
     };
     mode.to_vec()
-}
-
-/// Both modes; in full where git's two would hide the difference.
-fn both_modes(before: &Side, after: &Side) -> (Vec<u8>, Vec<u8>) {
-    let (old, new) = (git_mode(before), git_mode(after));
-    if old != new {
-        return (old, new);
-    }
-    let full = |side: &Side| format!("10{:04o}", side.mode).into_bytes();
-    (full(before), full(after))
 }

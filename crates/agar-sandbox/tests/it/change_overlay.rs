@@ -338,6 +338,13 @@ fn try_one(base: &[Op], work: &[Op]) {
     let renamed = world.changes(true);
     assert_eq!(words(&renamed.project), expected);
 
+    // git itself stumbles over a link to itself that becomes a directory.
+    if before
+        .keys()
+        .any(|path| is_loop(&world.at("base").join(path)))
+    {
+        return;
+    }
     for set in [plain, renamed] {
         let copy = TempDir::new().unwrap();
         let target = copy.path().join("copy");
@@ -348,6 +355,11 @@ fn try_one(base: &[Op], work: &[Op]) {
         git_apply(&target, &patch(&set));
         assert_eq!(carried(tree(&target)), carried(after.clone()));
     }
+}
+
+fn is_loop(path: &Path) -> bool {
+    let answer = rustix::fs::stat(path);
+    answer.is_err_and(|error| error == rustix::io::Errno::LOOP)
 }
 
 fn patch(set: &ChangeSet) -> Vec<u8> {
