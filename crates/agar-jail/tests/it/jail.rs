@@ -211,6 +211,22 @@ fn a_program_that_is_missing_or_not_executable_is_told_apart() {
 }
 
 #[test]
+fn a_directory_that_may_not_be_searched_holds_no_program() {
+    let world = World::new();
+    fs_err::create_dir(world.project().join("closed")).unwrap();
+    let (text, report) = world.run("chmod 0 closed; PATH=$PWD/closed:$PATH no-such-program");
+    assert_eq!(report.end, End::Exited { code: 127 }, "{text}");
+    let mut request = world.request(1, "");
+    request.argv = vec!["no-such-program".into()];
+    request.env = vec![("PATH".into(), "/root:/lost+found".into())];
+    let other = World::new();
+    let keeper = other.start(Lifetime::OneRun);
+    request.cwd = other.project().into();
+    assert_eq!(finish(keeper.run(&request).unwrap()).1.end, End::NotFound);
+    keeper.bury();
+}
+
+#[test]
 fn nothing_that_a_run_started_outlives_it() {
     let world = World::new();
     let (text, report) = world.run("setsid sleep 1000 & echo started");
