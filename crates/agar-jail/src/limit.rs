@@ -6,6 +6,7 @@
 //! other things too: no threads, and hardly an allocation once they are warm.
 
 mod disk;
+mod unseen;
 mod watch;
 
 use agar_core::fault::{Fault, Kind};
@@ -13,10 +14,14 @@ use agar_core::limits::{Limits, Resource};
 use rustix::process::{Resource as Kernel, Rlimit, getrlimit, setrlimit};
 
 pub use disk::DiskWatch;
+pub use unseen::{Unseen, unseen};
 pub use watch::{Sample, Watch};
 
 /// More descriptors than any build needs, fewer than it takes to hurt the machine.
 const DESCRIPTORS_MAX: u64 = 524_288;
+
+/// A file may grow this far past the limit: far enough for a watch to see and name what happened.
+const FILE_ROOM_BYTES: u64 = 64 << 20;
 
 /// The init's own threads count too, and a watch sees that a limit is passed only if it can be.
 const ROOM: u64 = 16;
@@ -47,14 +52,18 @@ impl Fault for LimitError {
 
 /// Sets what the calling process and all it starts carry, and says what is really limited by it.
 ///
-/// The size of one file is limited to the limit of the whole sandbox, so that a single large file,
-/// also a preallocated one, fails at once instead of being noticed later.
+/// The size of one file is limited to little more than the limit of the whole sandbox, so that a
+/// very large file, also a preallocated one, fails at once instead of being noticed later.
 pub fn carry(limits: &Limits, sharing: Sharing) -> Result<Vec<Resource>, LimitError> {
     let mut limited = Vec::new();
     lower(Kernel::Core, "core dumps", 0)?;
     lower_hard(Kernel::Nofile, "descriptors", DESCRIPTORS_MAX)?;
     if let Some(bytes) = limits.disk_bytes {
-        lower(Kernel::Fsize, "file sizes", bytes.0)?;
+        lower(
+            Kernel::Fsize,
+            "file sizes",
+            bytes.0.saturating_add(FILE_ROOM_BYTES),
+        )?;
         limited.push(Resource::Disk);
     }
     // The kernel does not count the processes of the machine's root.

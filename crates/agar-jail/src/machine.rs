@@ -4,7 +4,7 @@ use crate::wire::Raw;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::io;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 mod cover;
@@ -24,8 +24,8 @@ pub struct Machine {
     pub kernel: (u32, u32),
     /// What is mounted, in mount order.
     pub mounts: Vec<MountPoint>,
-    /// Directories outside the system's own that hold no mount below them: each can be covered by
-    /// an overlay without an upper layer, through which no socket of the host can be reached.
+    /// Directories that hold no mount below them: each can be covered by an overlay without an upper
+    /// layer, through which no socket, lock or watch of the host can be reached.
     pub covers: Vec<Raw>,
     /// Sockets and FIFOs that lie where no cover can.
     pub loose: Vec<Raw>,
@@ -123,10 +123,4 @@ pub(crate) fn unescape(field: &[u8]) -> PathBuf {
         }
     }
     PathBuf::from(OsString::from_vec(bytes))
-}
-
-/// Whether a path's last component is exactly that.
-pub(crate) fn is_named(path: &Path, name: &str) -> bool {
-    path.file_name()
-        .is_some_and(|last| last.as_bytes() == name.as_bytes())
 }

@@ -353,8 +353,17 @@ impl Draft<'_> {
         );
     }
 
-    fn fresh(&self, steps: &mut Vec<Step>) {
+    /// What a filesystem in memory may hold: half of the machine, or the limit if that is less.
+    fn room_in_memory(&self) -> u64 {
         let half = self.machine.memory_bytes / 2;
+        self.policy
+            .limits
+            .memory_bytes
+            .map_or(half, |limit| limit.0.min(half))
+    }
+
+    fn fresh(&self, steps: &mut Vec<Step>) {
+        let half = self.room_in_memory();
         let fresh = |target: &str, mode| Step::Fresh {
             target: target.into(),
             mode,
@@ -375,7 +384,7 @@ impl Draft<'_> {
         steps.push(Step::Proc);
         steps.push(Step::EmptySys);
         steps.push(Step::Devices {
-            shared_memory_bytes: self.machine.memory_bytes / 2,
+            shared_memory_bytes: self.room_in_memory(),
         });
         if self.policy.nested == Nested::Refused {
             steps.push(Step::ForbidNamespaces);

@@ -3,7 +3,7 @@
 use super::runs::Runs;
 use crate::cgroup::{Cgroups, Group};
 use crate::client::KeeperConfig;
-use crate::limit::{DiskWatch, Watch};
+use crate::limit::{DiskWatch, Unseen, Watch, unseen};
 use crate::mount::{During, Failed};
 use crate::policy::OldWay;
 use crate::wire::Raw;
@@ -34,6 +34,8 @@ pub(super) struct Guard {
     watch: Watch,
     disk: Option<DiskWatch>,
     peak: u64,
+    looks: u32,
+    behind: Unseen,
     last_look: Option<Instant>,
     notes: Vec<String>,
 }
@@ -59,6 +61,8 @@ impl Guard {
             watch: Watch::default(),
             disk,
             peak: 0,
+            looks: 0,
+            behind: Unseen::default(),
             last_look: None,
             notes: notes.clone(),
         };
@@ -148,7 +152,13 @@ impl Guard {
                 seen: left.into(),
                 culprit: None,
             });
-        self.refused_by_kernel(init).or(crowded)
+        let full = || {
+            self.disk
+                .as_mut()
+                .and_then(|disk| disk.settle().ok().flatten())
+        };
+        let full = crowded.or_else(full);
+        self.refused_by_kernel(init).or(full)
     }
 
     /// What the kernel refused or killed for.
@@ -180,6 +190,7 @@ impl Guard {
     }
 
     fn look(&mut self, init: u32) -> Option<Breach> {
+        let unseen = self.unseen(init);
         let watched = [Resource::Memory, Resource::Processes]
             .into_iter()
             .any(|resource| !self.kernel_keeps(resource));
@@ -188,16 +199,27 @@ impl Guard {
         let sample = watched
             .then(|| self.watch.sample(init, memory).ok())
             .flatten();
-        if let Some(sample) = sample {
+        if let Some(mut sample) = sample {
+            sample.memory_bytes = sample.memory_bytes.saturating_add(unseen.memory_bytes);
             self.peak = self.peak.max(sample.memory_bytes);
             let breach = self.watch.breach(&sample, &self.limits);
             if breach.is_some() {
                 return breach;
             }
         }
-        self.disk
-            .as_mut()
-            .and_then(|disk| disk.sample().ok().flatten())
+        let disk = self.disk.as_mut()?;
+        disk.sample(unseen.disk_bytes).ok().flatten()
+    }
+
+    /// What hides behind descriptors; looked for at every eighth look, since it costs more.
+    fn unseen(&mut self, init: u32) -> Unseen {
+        self.looks = self.looks.wrapping_add(1);
+        let needed = self.disk.is_some()
+            || self.limits.memory_bytes.is_some() && !self.kernel_keeps(Resource::Memory);
+        if needed && self.looks % 8 == 1 {
+            self.behind = unseen(&self.watch.below(init));
+        }
+        self.behind
     }
 
     /// The most memory that was seen in use at once.

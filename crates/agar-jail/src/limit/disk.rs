@@ -45,7 +45,9 @@ impl DiskWatch {
     }
 
     /// Looks, and names the breach if the layers hold more than the limit.
-    pub fn sample(&mut self) -> io::Result<Option<Breach>> {
+    ///
+    /// `unseen_bytes` is what deleted files that are still open take.
+    pub fn sample(&mut self, unseen_bytes: u64) -> io::Result<Option<Breach>> {
         let dropped = self.free_at_count.saturating_sub(self.free()?);
         let room = self.limit.saturating_sub(self.counted);
         // Close to the limit every write would ask for a count; a thirty-second is let go.
@@ -54,12 +56,19 @@ impl DiskWatch {
         if due || self.cheap >= CHEAP_MAX {
             self.count()?;
         }
-        Ok((self.counted > self.limit).then_some(Breach {
+        let seen = self.counted.saturating_add(unseen_bytes);
+        Ok((seen > self.limit).then_some(Breach {
             resource: Resource::Disk,
             limit: self.limit,
-            seen: self.counted,
+            seen,
             culprit: None,
         }))
+    }
+
+    /// Counts now, whatever it costs: the last look at a run that ended.
+    pub fn settle(&mut self) -> io::Result<Option<Breach>> {
+        self.cheap = CHEAP_MAX;
+        self.sample(0)
     }
 
     /// How much the layers held when they were last counted.
@@ -170,7 +179,7 @@ mod tests {
         let layer = tempfile::tempdir().unwrap();
         fs_err::write(layer.path().join("a"), vec![1; BLOCK]).unwrap();
         let mut watch = DiskWatch::new(vec![layer.path().to_owned()], 1 << 20).unwrap();
-        assert_eq!(watch.sample().unwrap(), None);
+        assert_eq!(watch.sample(0).unwrap(), None);
         assert!(watch.counted_bytes() >= BLOCK as u64);
     }
 
@@ -182,7 +191,7 @@ mod tests {
         let mut watch = DiskWatch::new(vec![layer.path().to_owned()], BLOCK as u64).unwrap();
         fs_err::write(deep.join("big"), vec![1; 3 * BLOCK]).unwrap();
         // Cheap looks may miss it on a busy filesystem; one of them is followed by a count.
-        let breach = (0..=CHEAP_MAX).find_map(|_| watch.sample().unwrap());
+        let breach = (0..=CHEAP_MAX).find_map(|_| watch.sample(0).unwrap());
         let breach = breach.unwrap();
         assert_eq!(breach.resource, Resource::Disk);
         assert!(breach.seen >= 3 * BLOCK as u64 && breach.limit == BLOCK as u64);

@@ -1,11 +1,12 @@
 //! Which directories need a cover against the host's sockets.
 //!
-//! Through a read-only bind a process can still connect to a socket and write to a FIFO; through an
-//! overlay it cannot. So everything outside the system's own directories is covered by an overlay
-//! without an upper layer. An overlay cannot be laid over a directory with mounts below it, so there
+//! Through a read-only bind a process can still connect to a socket, write to a FIFO, and hold a
+//! lock on a file or watch it, both of which reach processes outside and in other sandboxes; through
+//! an overlay, which has files of its own, it cannot. So every directory of the root is covered by
+//! an overlay without an upper layer. An overlay cannot be laid over a directory with mounts below it, so there
 //! the cover goes on its subdirectories, one level at a time.
 
-use super::{MountPoint, is_named};
+use super::MountPoint;
 use crate::wire::Raw;
 use std::io;
 use std::os::unix::fs::FileTypeExt;
@@ -14,30 +15,13 @@ use std::path::{Path, PathBuf};
 /// Replaced inside by fresh ones, so that nothing of the host's shows.
 pub(crate) const FRESH: [&str; 6] = ["/proc", "/sys", "/dev", "/run", "/tmp", "/var/tmp"];
 
-/// Owned by the system's package manager: no service keeps its sockets there.
-const SYSTEM: [&str; 12] = [
-    "bin",
-    "boot",
-    "etc",
-    "lib",
-    "lib32",
-    "lib64",
-    "libx32",
-    "lost+found",
-    "sbin",
-    "usr",
-    "nix",
-    "snap",
-];
-
 /// The directories to cover, and the sockets and FIFOs that must be hidden one by one.
 pub(super) fn find(mounts: &[MountPoint]) -> io::Result<(Vec<Raw>, Vec<Raw>)> {
     let mut found = (Vec::new(), Vec::new());
     for entry in std::fs::read_dir("/")? {
         let entry = entry?;
         let path = entry.path();
-        let skip = SYSTEM.iter().any(|name| is_named(&path, name)) || is_fresh(&path);
-        if !skip && entry.file_type()?.is_dir() {
+        if entry.file_type()?.is_dir() && !is_fresh(&path) {
             cover(&path, mounts, &mut found);
         }
     }

@@ -655,3 +655,57 @@ fn without_control_groups_memory_is_watched_and_that_is_said() {
         report.notes
     );
 }
+
+#[test]
+fn a_single_file_past_the_limit_is_named_too() {
+    let limits = Limits {
+        disk_bytes: Some(Bytes::mib(4)),
+        ..Limits::default()
+    };
+    let breach = stopped_by(limits, "head -c 8388608 /dev/zero > big; echo done");
+    assert_eq!((breach.resource, breach.limit), (Resource::Disk, 4 << 20));
+}
+
+#[test]
+fn memory_that_nobody_maps_counts() {
+    let limits = Limits {
+        memory_bytes: Some(Bytes::mib(64)),
+        ..Limits::default()
+    };
+    let fill = "perl -e 'my @f; my $m = \"m\\0\"; for (1..40) { my $n = syscall(319, $m, 0); \
+                open(my $h, \">&=\", $n); syswrite($h, \"x\" x (4<<20)); push @f, $h } sleep 1000'";
+    let breach = stopped_by(limits, fill);
+    assert_eq!(
+        (breach.resource, breach.limit),
+        (Resource::Memory, 64 << 20)
+    );
+}
+
+#[test]
+fn a_deleted_file_that_is_open_counts() {
+    let limits = Limits {
+        disk_bytes: Some(Bytes::mib(8)),
+        ..Limits::default()
+    };
+    let script = "exec 3> gone; rm gone; head -c 33554432 /dev/zero >&3; sleep 1000";
+    let breach = stopped_by(limits, script);
+    assert_eq!((breach.resource, breach.limit), (Resource::Disk, 8 << 20));
+}
+
+#[test]
+fn a_lock_inside_is_nobody_elses() {
+    let world = World::new();
+    let keeper = world.start(Lifetime::UntilStopped);
+    let mut request = world.request(1, "flock -n /etc/passwd -c 'echo held; sleep 1000'");
+    request.timeout_ms = Some(60_000);
+    let mut running = keeper.run(&request).unwrap();
+    let mut held = [0; 5];
+    File::from(running.stdout.take().unwrap())
+        .read_exact(&mut held)
+        .unwrap();
+    let outside = fs_err::File::open("/etc/passwd").unwrap();
+    let lock = rustix::fs::FlockOperation::NonBlockingLockExclusive;
+    rustix::fs::flock(outside.file(), lock).unwrap();
+    drop(running);
+    keeper.stop().unwrap();
+}
