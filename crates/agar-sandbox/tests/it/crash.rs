@@ -136,7 +136,7 @@ const CASES: [Case; 6] = [
             stage
                 .chmod_theirs("d", 0o700)
                 .theirs("e/x", "e\n")
-                .chmod_theirs("e", 0o500);
+                .chmod_theirs("e", 0o750);
         },
         choice: None,
     },
