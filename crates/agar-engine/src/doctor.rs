@@ -108,7 +108,7 @@ impl Tried {
 
 /// Raises real jails around a command that does nothing: in the caller's project, or in an empty
 /// one where the caller stands in none.
-fn try_jails(engine: &Engine, tries: u32) -> Result<Tried, EngineError> {
+fn try_jails(engine: &Engine, count: u32) -> Result<Tried, EngineError> {
     let mut inner = engine.surroundings().clone();
     inner.background = None;
     if engine.here()?.known().is_none() {
@@ -122,7 +122,7 @@ fn try_jails(engine: &Engine, tries: u32) -> Result<Tried, EngineError> {
         failure: None,
         weaker: None,
     };
-    for _ in 0..tries.max(1) {
+    for _ in 0..count.max(1) {
         match try_once(inner.clone(), Tier::Full) {
             Ok(elapsed) => tried.times_us.push(elapsed),
             Err(error) => {
