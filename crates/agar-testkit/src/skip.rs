@@ -28,6 +28,8 @@ macro_rules! skip {
 
 /// Records a skip. Use [`skip!`](crate::skip!), which also ends the test.
 pub fn report(claim: &str, reason: &str) {
+    // One word, so that the two can be told apart.
+    let claim = claim.replace(char::is_whitespace, "-");
     let line = format!("agar-skip: {claim} {}\n", reason.replace('\n', " "));
     // Through the print macro, so that the test harness captures it with the test's own output.
     #[expect(clippy::print_stdout, reason = "a skipped test says so")]

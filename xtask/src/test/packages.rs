@@ -56,6 +56,8 @@ pub(crate) const FOR_TESTS: &[Need] = &[
     program("setpriv", "util-linux"),
     program("useradd", "passwd"),
     program("dpkg-deb", "dpkg"),
+    program("patch", "patch"),
+    program("bwrap", "bubblewrap"),
 ];
 
 /// Sees that everything is there: installs what is missing as root or through `sudo`, else says
