@@ -1,7 +1,9 @@
 //! Generations survive crashes, damage and collection, or are made again.
 
 use crate::desk::{Desk, tree};
-use agar_sandbox::base::{Choice, Silent, collect_abandoned};
+use agar_core::fault::{Fault as _, Kind};
+use agar_core::walls::BaseKind;
+use agar_sandbox::base::{BulkReason, Choice, Silent, collect_abandoned};
 use agar_testkit::wait;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -169,6 +171,45 @@ fn a_freeze_killed_at_any_moment_leaves_the_next_one_right() {
             assert!(left.all(|name| !name.starts_with("tmp-")));
         }
     }
+}
+
+/// Not a test of its own: runs where something is mounted below the project.
+#[test]
+#[ignore = "started by the test below"]
+fn a_freeze_around_a_mount() {
+    let Some(top) = std::env::var_os("AGAR_TEST_DESK") else {
+        return;
+    };
+    let desk = Desk::at(Path::new(&top));
+    let live = desk.with_bases(|bases| bases.prepare(Choice::Live, &Silent).unwrap_err());
+    assert_eq!(live.kind(), Kind::Unsupported);
+    let quick = desk.with_bases(|bases| bases.prepare(Choice::Quick, &Silent).unwrap());
+    assert_eq!(quick.kind, BaseKind::Frozen);
+    let bulk: Vec<_> = quick
+        .bulk
+        .iter()
+        .map(|bulk| (bulk.path.as_path(), bulk.reason))
+        .collect();
+    assert_eq!(bulk, [(Path::new("data"), BulkReason::Mount)]);
+    let paths = desk.merged(&quick).paths();
+    assert_eq!(paths, ["a", "data"].map(std::path::PathBuf::from));
+}
+
+#[test]
+fn a_mount_below_the_project_is_left_live_and_forces_a_frozen_base() {
+    let desk = Desk::new();
+    desk.write("a", "1");
+    desk.write("data/hidden by the mount", "");
+    let script = r#"mount -t tmpfs tmpfs "$1/shop/data" && touch "$1/shop/data/visible" &&
+        exec "$2" --exact base_life::a_freeze_around_a_mount --ignored"#;
+    let status = Command::new("unshare")
+        .args(["-Urm", "sh", "-c", script, "sh"])
+        .args([&desk.top, &std::env::current_exe().unwrap()])
+        .env("AGAR_TEST_DESK", &desk.top)
+        .stdout(std::process::Stdio::null())
+        .status()
+        .unwrap();
+    assert!(status.success());
 }
 
 #[test]
