@@ -68,8 +68,10 @@ fn keep(client: OwnedFd, config: OwnedFd) -> io::Result<()> {
     let config = read_config(config)?;
     match Jail::raise(&config) {
         Ok((jail, notes)) => {
-            protocol::send(&client, &Reply::Ready { notes }, &[])?;
-            Keeper::new(&config, jail, client)?.serve()
+            // The name first: whoever hears that the jail stands can find it.
+            let keeper = Keeper::new(&config, jail, client)?;
+            keeper.answer(0, &Reply::Ready { notes });
+            keeper.serve()
         }
         Err(failed) => {
             let reply = Reply::Failed {
