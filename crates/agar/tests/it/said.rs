@@ -89,7 +89,12 @@ fn a_settings_file_is_written_once() {
     let world = repository();
     world.write("Cargo.toml", "[package]\nname = \"x\"\n");
     let outcome = world.agar(["init"]).success();
-    assert_told!(told(&world, &outcome), @"");
+    assert_told!(told(&world, &outcome), @"
+    --- stderr
+    wrote  [WORLD]/home/project/agar.toml · cargo
+           check  cargo check --all-targets
+           check  cargo test
+    ");
     let again = world.agar(["init"]);
     assert_eq!(again.code(), 4, "{}", again.stderr);
     assert!(

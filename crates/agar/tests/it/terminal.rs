@@ -23,7 +23,17 @@ fn yes_applies() {
     session.expect("applied");
     let screen = steady(&world, &session.screen());
     assert_eq!(session.finish(), 0);
-    assert_told!(screen, @"");
+    assert_told!(screen, @"
+    agar  [NAME] · [BASE] base · network none
+
+    working
+
+    ok    exit 0 · [TIME]
+          1 file changed   notes.txt  +1 −0
+
+    Apply to ~/project?  [y]es  [n]o  [d]iff  [e]xplore  [k]eep  ▸ y
+    applied  1 file · undo with `agar undo`
+    ");
     assert!(world.read("notes.txt").ends_with("sixth\n"));
 }
 

@@ -65,11 +65,13 @@ fn yes_applies_and_undo_takes_it_back() {
     --- stderr
     ok    exit 0 · [TIME]
           1 file changed   notes.txt  +1 −0
-    error  cannot apply changes: this build of agar has no promotion
-    --- exit 6
+    applied  1 file · undo with `agar undo`
     ");
     assert!(world.read("notes.txt").ends_with("fifth\nsixth\n"));
-    assert_told!(told(&world, &world.agar(["undo"])), @"");
+    assert_told!(told(&world, &world.agar(["undo"])), @"
+    --- stderr
+    undone  1 file of [NAME]
+    ");
     assert!(world.read("notes.txt").ends_with("fifth\n"));
 }
 
@@ -110,15 +112,19 @@ fn a_conflict_is_shown_and_nothing_is_written() {
     let outcome = world.agar(["apply"]);
     assert_told!(told(&world, &outcome), @"
     --- stderr
-    error  cannot apply changes: this build of agar has no promotion
-    --- exit 6
+    conflict  notes.txt    you and the sandbox both changed line 3
+    clean     src/lib.rs
+    note  nothing has been written
+    hint  choose with `--mine`, `--theirs` or `--markers`, for all paths or for some
+    --- exit 4
     ");
     assert!(world.read("notes.txt").contains("MINE"));
     let outcome = world.agar(["apply", "--theirs=notes.txt"]);
     assert_told!(told(&world, &outcome), @"
     --- stderr
-    error  cannot apply changes: this build of agar has no promotion
-    --- exit 6
+    chosen  notes.txt
+    clean   src/lib.rs
+    applied  2 files · undo with `agar undo`
     ");
     assert!(world.read("notes.txt").contains("THEIRS"));
 }
@@ -131,7 +137,32 @@ fn a_diff_can_be_fed_to_git() {
         .agar(["try", "--keep", "--", "sh", "-c", script])
         .success();
     let outcome = world.agar(["diff"]).success();
-    assert_told!(told(&world, &outcome), @"");
+    assert_told!(told(&world, &outcome), @"
+    diff --git a/README.md b/README.md
+    deleted file mode 100644
+    --- a/README.md
+    +++ /dev/null
+    @@ -1,3 +0,0 @@
+    -# sample
+    -
+    -A project to try things in.
+    diff --git a/fresh.txt b/fresh.txt
+    new file mode 100644
+    --- /dev/null
+    +++ b/fresh.txt
+    @@ -0,0 +1 @@
+    +x
+    diff --git a/notes.txt b/notes.txt
+    --- a/notes.txt
+    +++ b/notes.txt
+    @@ -1,5 +1,5 @@
+     first
+    -second
+    +changed
+     third
+     fourth
+     fifth
+    ");
     world.write("../change.patch", &outcome.stdout);
     world.git(["apply", "../change.patch"]);
     assert!(world.has("fresh.txt") && !world.has("README.md"));

@@ -37,11 +37,13 @@ pub(crate) fn steady(world: &World, text: &str) -> String {
 
 /// Names of sandboxes, found where agar puts them.
 fn aliases(text: &str) -> Vec<String> {
-    const BEFORE: [&str; 7] = [
+    const BEFORE: [&str; 9] = [
         "kept  ",
         "agar  ",
         "discarded  ",
         "removed  ",
+        " file of ",
+        " files of ",
         "agar apply ",
         "agar diff ",
         "agar exec ",
