@@ -1,5 +1,6 @@
 //! `agar config`: the settings in force.
 
+use super::approve::{self, ApproveArgs};
 use crate::DONE;
 use crate::context::Context;
 use crate::report::Failure;
@@ -30,6 +31,8 @@ Examples:
   agar config show
   agar config show limits --origin")]
     Show(ShowArgs),
+    /// Accept the settings of this project: the same as `agar approve`
+    Approve(ApproveArgs),
 }
 
 /// Which settings.
@@ -46,7 +49,10 @@ pub struct ShowArgs {
 
 /// Shows them.
 pub fn run(args: &ConfigArgs, context: &Context) -> Result<u8, Failure> {
-    let ConfigAction::Show(show) = &args.action;
+    let show = match &args.action {
+        ConfigAction::Show(show) => show,
+        ConfigAction::Approve(args) => return approve::run(args, context),
+    };
     let request = ConfigRequest {
         key: show.key.clone(),
     };

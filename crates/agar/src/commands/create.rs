@@ -40,8 +40,12 @@ pub fn run(args: &CreateArgs, context: &Context) -> Result<u8, Failure> {
         alias: args.name.clone(),
     };
     let answer = create(&context.engine()?, &request)?;
-    if context.ui.form == Form::Words && context.ui.terminals.stderr {
-        context.ui.say_block(&ending::heading(&answer.sandbox));
+    match context.ui.form {
+        Form::Words if context.ui.terminals.stderr => {
+            context.ui.say_block(&ending::heading(&answer.sandbox));
+        }
+        Form::Words => context.ui.say_block(&ending::warnings(&answer.sandbox)),
+        Form::Json => {}
     }
     context
         .ui

@@ -80,6 +80,7 @@ fn comment(answer: &RunAnswer, context: &Context) {
         answer.run.end,
         Some(End::Stopped { .. } | End::NotFound | End::NotExecutable { .. } | End::Lost)
     );
+    context.ui.say_block(&ending::warnings(&answer.sandbox));
     if troubled {
         context.ui.say_block(&ending::verdict(&answer.run));
     }

@@ -100,9 +100,13 @@ pub fn run(args: &TryArgs, context: &Context) -> Result<u8, Failure> {
     let lender = Lender::new(&context.ui, &signals)?;
     let mut console = lender.console();
     let mut begun = |sandbox: &SandboxView| {
-        if context.ui.form == Form::Words && context.ui.terminals.stderr {
-            context.ui.say_block(&ending::heading(sandbox));
-            context.ui.say("\n");
+        match context.ui.form {
+            Form::Words if context.ui.terminals.stderr => {
+                context.ui.say_block(&ending::heading(sandbox));
+                context.ui.say("\n");
+            }
+            Form::Words => context.ui.say_block(&ending::warnings(sandbox)),
+            Form::Json => {}
         }
         lender.hand_over();
     };

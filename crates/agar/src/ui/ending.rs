@@ -38,6 +38,15 @@ pub fn heading(sandbox: &SandboxView) -> Block {
     block
 }
 
+/// What a reader of the records should know, where the heading is not shown.
+pub fn warnings(sandbox: &SandboxView) -> Block {
+    let mut block = Block::new();
+    for warning in &sandbox.warnings {
+        block.push(block::NOTE, printable(warning));
+    }
+    block
+}
+
 /// The line that says how a run ended, with its notes.
 pub fn verdict(run: &RunView) -> Block {
     let mut block = Block::new();
