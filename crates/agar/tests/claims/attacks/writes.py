@@ -1,7 +1,9 @@
 # Every way we know of writing outside. Much of it "works" harmlessly in the sandbox's own layers:
 # the test outside compares what is really there.
-HOME, PROJECT, OUTSIDE = FACTS["home"], FACTS["project"], FACTS["outside"]
-PLACES = {"home": HOME, "project": PROJECT, "outside": OUTSIDE, "hosttmp": FACTS["hosttmp"], "hostshm": FACTS["hostshm"]}
+HOME, OUTSIDE = FACTS["home"], FACTS["outside"]
+# Where the attack may write: the project itself, or its copy in a tier that works on one.
+PROJECT = os.getcwd()
+PLACES = {"home": HOME, "project": FACTS["project"], "outside": OUTSIDE, "hosttmp": FACTS["hosttmp"], "hostshm": FACTS["hostshm"]}
 
 
 def try_place(label, place):
