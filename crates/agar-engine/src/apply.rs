@@ -10,7 +10,7 @@ use crate::{changes, find, promotion, raise, view};
 use agar_core::id::PromotionId;
 use agar_sandbox::change::{Change, ChangeSet};
 use agar_sandbox::git::{Committed, GitError};
-use agar_sandbox::promote::{self, Item, Label, Proposal};
+use agar_sandbox::promote::{self, Item, Label, Proposal, Standing};
 use agar_store::{Fact, Sandbox};
 use repository::Repository;
 use serde::{Deserialize, Serialize};
@@ -151,6 +151,16 @@ pub fn apply(engine: &Engine, request: &ApplyRequest) -> Result<ApplyAnswer, Eng
     let record = at_rest(engine, here, record, request)?;
     let blueprint = changes::kept(&record, "apply")?;
     let _turn = Turn::take(&here.sandbox(record.id))?;
+    let _project = if request.dry_run {
+        None
+    } else {
+        Some(promotion::begin(
+            engine,
+            here,
+            record.project,
+            &blueprint.root,
+        )?)
+    };
     let set = changes::whole(engine, &blueprint)?;
     let mut wanted = Wanted {
         engine,
@@ -233,12 +243,8 @@ impl Wanted<'_> {
             Destination::Commit { message } => {
                 let repository = Repository::of(self.engine, self.here, root)?;
                 self.write(&proposal, root)?;
-                let written: Vec<Item> = items
-                    .into_iter()
-                    .filter(|item| proposal.written().any(|path| path == item.path))
-                    .collect();
                 let message = self.message(message.as_deref());
-                let made = repository.commit(&written, &message);
+                let made = repository.commit(&self.written()?, &message);
                 self.committed(made)?;
             }
             Destination::Branch { name, message } => {
@@ -317,6 +323,11 @@ impl Wanted<'_> {
     /// Writes a proposal, journalled on both sides.
     fn write(&mut self, proposal: &Proposal, root: &Path) -> Result<(), EngineError> {
         let (engine, here) = (self.engine, self.here);
+        self.answer.applied = true;
+        if proposal.is_empty() {
+            // Nothing to write, so nothing to take back.
+            return here.write(|store| promotion::promote_sandbox(engine, store, self.record.id));
+        }
         let label = Label {
             id: engine.new_promotion_id(),
             at: engine.now(),
@@ -330,17 +341,18 @@ impl Wanted<'_> {
         let applied = match promotions.apply(proposal, &label) {
             Ok(applied) => applied,
             Err(error) => {
-                let reason = error.to_string();
-                here.write(|store| store.promotion_refused(label.id, &reason, engine.now()))?;
+                // What is still open is on record once it is settled.
+                if matches!(promotions.standing(label.id), Ok(Standing::Nothing)) {
+                    let reason = error.to_string();
+                    here.write(|store| store.promotion_refused(label.id, &reason, engine.now()))?;
+                }
                 return Err(error.into());
             }
         };
-        promotion::record_recovered(engine, here, &applied.recovered)?;
         here.write(|store| {
             store.promotion_applied(label.id, &summary, engine.now())?;
             promotion::promote_sandbox(engine, store, self.record.id)
         })?;
-        self.answer.applied = true;
         match (self.answer.promotion, applied.promotion) {
             (None, made) => self.answer.promotion = made,
             (Some(_), Some(second)) => self.answer.notes.push(format!(
@@ -350,6 +362,15 @@ impl Wanted<'_> {
             (Some(_), None) => {}
         }
         Ok(())
+    }
+
+    /// What was written to the project, with every choice and every picked hunk as it came out.
+    fn written(&self) -> Result<Vec<Item>, EngineError> {
+        let promotions = promotion::of_project(self.here, self.record.project);
+        match self.answer.promotion {
+            Some(id) => Ok(promotions.changes(id)?),
+            None => Ok(Vec::new()),
+        }
     }
 
     /// What a commit says, unless somebody said it better: the command that made the change.

@@ -87,12 +87,6 @@ impl Here {
         self.project.as_ref()
     }
 
-    /// Where a project is, if it is the caller's.
-    pub(crate) fn root_of(&self, project: ProjectId) -> Option<PathBuf> {
-        let known = self.project.as_ref().filter(|known| known.id == project)?;
-        Some(known.found.root.clone())
-    }
-
     /// The id of the caller's project, if there is one.
     pub(crate) fn project_id(&self) -> Option<ProjectId> {
         self.project.as_ref().map(|known| known.id)

@@ -4,14 +4,15 @@ use crate::Engine;
 use crate::apply::{AppliedFile, HunkView, Merge, Side};
 use crate::failure::EngineError;
 use crate::here::Here;
+use crate::turn::Turn;
 use crate::view::shown;
 use agar_core::id::{ProjectId, PromotionId};
 use agar_core::state::Event;
 use agar_sandbox::merge::{Choice, Pattern, Selection};
-use agar_sandbox::promote::{Outcome, Planned, Promotions, Proposal, Recovered, Settled};
-use agar_store::{PromotionState, StoreError, Writer};
+use agar_sandbox::promote::{Outcome, Planned, Promotions, Proposal, Standing};
+use agar_store::{Promotion, PromotionState, StoreError, Writer};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The promotions of a project.
 pub(crate) fn of_project(here: &Here, project: ProjectId) -> Promotions {
@@ -23,36 +24,72 @@ pub(crate) fn recover(engine: &Engine, here: &Here) -> Result<(), EngineError> {
     let Some(known) = here.known() else {
         return Ok(());
     };
-    let recovered = of_project(here, known.id).recover(Some(&known.found.root))?;
-    record_recovered(engine, here, &recovered)
+    of_project(here, known.id).recover(Some(&known.found.root))?;
+    let open = here.read(|store| store.unsettled_promotions(known.id))?;
+    if open.is_empty() {
+        return Ok(());
+    }
+    // Whoever has the turn is alive, and says for themselves how it ended.
+    match Turn::try_project(&here.state.project(known.id))? {
+        Some(_turn) => settle_records(engine, here, known.id),
+        None => Ok(()),
+    }
 }
 
-/// Brings the records in line with what was found on disk.
-pub(crate) fn record_recovered(
+/// Waits for the right to change a project, and mends what the last one who had it left behind.
+pub(crate) fn begin(
     engine: &Engine,
     here: &Here,
-    recovered: &[Recovered],
-) -> Result<(), EngineError> {
-    let ids = recovered.iter().filter_map(|it| Some((it.id?, it.settled)));
-    for (id, settled) in ids {
-        let state = match settled {
-            Settled::Finished => PromotionState::Applied,
-            Settled::Reversed => PromotionState::Reversed,
-        };
-        here.write(|store| match store.read().promotion(id) {
-            Ok(promotion) => {
-                store.promotion_recovered(id, state, engine.now())?;
-                if settled == Settled::Finished {
-                    promote_sandbox(engine, store, promotion.sandbox)?;
-                }
-                Ok(())
+    project: ProjectId,
+    root: &Path,
+) -> Result<Turn, EngineError> {
+    let turn = Turn::take_project(&here.state.project(project))?;
+    of_project(here, project).recover(Some(root))?;
+    settle_records(engine, here, project)?;
+    Ok(turn)
+}
+
+/// Brings the records in line with the disk, which alone knows what a crash left. The caller has the
+/// project's turn, so nobody is in between.
+fn settle_records(engine: &Engine, here: &Here, project: ProjectId) -> Result<(), EngineError> {
+    let promotions = of_project(here, project);
+    for open in here.read(|store| store.unsettled_promotions(project))? {
+        let by = open
+            .undone_by
+            .filter(|_| open.state == PromotionState::Applied);
+        let standing = promotions
+            .standing(by.unwrap_or(open.id))
+            .map_err(EngineError::io("read the promotions"))?;
+        let (id, now) = (open.id, engine.now());
+        here.write(|store| match (standing, by) {
+            // The next command tries again.
+            (Standing::Open, _) => Ok(()),
+            (Standing::Applied, Some(by)) => take_back(engine, store, &open, Some(by)),
+            (Standing::Nothing, Some(_)) => store.undo_reversed(id),
+            (Standing::Applied, None) => {
+                store.promotion_recovered(id, PromotionState::Applied, now)?;
+                promote_sandbox(engine, store, open.sandbox)
             }
-            // An undo is not on record by itself; its effect is on disk and in the other's record.
-            Err(StoreError::Missing { .. }) => Ok(()),
-            Err(error) => Err(error),
+            (Standing::Nothing, None) => {
+                store.promotion_recovered(id, PromotionState::Reversed, now)
+            }
         })?;
     }
     Ok(())
+}
+
+/// Says that a promotion was taken back, and what that means for its sandbox.
+pub(crate) fn take_back(
+    engine: &Engine,
+    store: &Writer<'_>,
+    promotion: &Promotion,
+    by: Option<PromotionId>,
+) -> Result<(), StoreError> {
+    store.promotion_undone(promotion.id, by, engine.now())?;
+    match store.advance_sandbox(promotion.sandbox, Event::Undo, engine.now()) {
+        Ok(_) | Err(StoreError::OutOfTurn(_)) => Ok(()),
+        Err(error) => Err(error),
+    }
 }
 
 /// Says that a sandbox's changes are in the project, if its life allows it.

@@ -2,29 +2,61 @@
 
 use crate::failure::EngineError;
 use rustix::fs::{FlockOperation, Mode, OFlags};
+use rustix::io::Errno;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 
-/// The right to change where a sandbox is in its life. Given up when dropped, or when the process
-/// dies.
+/// The right to change where a sandbox is in its life, or what of it is in the project. Given up
+/// when dropped, or when the process dies.
 #[derive(Debug)]
 pub(crate) struct Turn {
     _lock: OwnedFd,
 }
 
 impl Turn {
-    /// Waits for the turn.
+    /// Waits for the turn at a sandbox.
     pub(crate) fn take(sandbox: &Path) -> Result<Self, EngineError> {
+        let lock = Self::lock(sandbox, FlockOperation::LockExclusive);
+        lock.map_err(failed(
+            "wait for another agar command that works on this sandbox",
+        ))
+    }
+
+    /// Waits for the turn at a project: one promotion at a time, with its record.
+    pub(crate) fn take_project(project: &Path) -> Result<Self, EngineError> {
+        let made = std::fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(project);
+        made.map_err(EngineError::io("make a directory for the project"))?;
+        let lock = Self::lock(project, FlockOperation::LockExclusive);
+        lock.map_err(failed(
+            "wait for another agar command that works on this project",
+        ))
+    }
+
+    /// The turn at a project, unless somebody has it.
+    pub(crate) fn try_project(project: &Path) -> Result<Option<Self>, EngineError> {
+        match Self::lock(project, FlockOperation::NonBlockingLockExclusive) {
+            Ok(turn) => Ok(Some(turn)),
+            Err(Errno::WOULDBLOCK) => Ok(None),
+            Err(error) => Err(failed("see whether somebody works on this project")(error)),
+        }
+    }
+
+    fn lock(directory: &Path, operation: FlockOperation) -> Result<Self, Errno> {
         let flags = OFlags::CREATE | OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        let wait = || {
-            let lock = rustix::fs::open(sandbox.join("turn"), flags, Mode::from_raw_mode(0o600))?;
-            rustix::fs::flock(&lock, FlockOperation::LockExclusive)?;
-            Ok(lock)
-        };
-        let lock = wait().map_err(|error: rustix::io::Errno| EngineError::Io {
-            doing: "wait for another agar command that works on this sandbox".to_owned(),
-            source: error.into(),
-        })?;
+        let owner_only = Mode::from_raw_mode(0o600);
+        let lock = rustix::fs::open(directory.join("turn"), flags, owner_only)?;
+        rustix::fs::flock(&lock, operation)?;
         Ok(Self { _lock: lock })
+    }
+}
+
+fn failed(doing: &str) -> impl Fn(Errno) -> EngineError {
+    move |error| EngineError::Io {
+        doing: doing.to_owned(),
+        source: error.into(),
     }
 }

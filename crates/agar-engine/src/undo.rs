@@ -4,10 +4,9 @@ use crate::apply::{AppliedFile, Side};
 use crate::here::Here;
 use crate::{Engine, EngineError};
 use crate::{find, promotion};
-use agar_core::id::PromotionId;
-use agar_core::state::Event;
-use agar_sandbox::promote::Label;
-use agar_store::{Promotion, PromotionState, StoreError};
+use agar_core::id::{ProjectId, PromotionId};
+use agar_sandbox::promote::{Label, Standing};
+use agar_store::{Promotion, PromotionState};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -47,19 +46,26 @@ pub struct UndoAnswer {
 /// With conflicts nothing is written and `undone` is false: that is an answer, not an error.
 pub fn undo(engine: &Engine, request: &UndoRequest) -> Result<UndoAnswer, EngineError> {
     let here = engine.here()?;
-    let promotion = wanted(engine, here, request)?;
-    let selection = promotion::selection(&[], request.side, &request.choices, &BTreeMap::new());
-    let promotions = promotion::of_project(here, promotion.project);
-    let past = promotions
-        .list()
-        .map_err(EngineError::io("read the promotions"))?
-        .into_iter()
-        .find(|past| past.label.id == promotion.id);
-    let root = match past {
-        Some(past) if past.root == Path::new("/") => past.root,
-        Some(past) => here.root_of(promotion.project).unwrap_or(past.root),
-        None => here.project(engine)?.found.root.clone(),
+    let project = here.project(engine)?;
+    let _turn = if request.dry_run {
+        None
+    } else {
+        Some(promotion::begin(
+            engine,
+            here,
+            project.id,
+            &project.found.root,
+        )?)
     };
+    let promotion = wanted(here, project.id, request)?;
+    let selection = promotion::selection(&[], request.side, &request.choices, &BTreeMap::new());
+    let promotions = promotion::of_project(here, project.id);
+    let went_to = promotions
+        .root_of(promotion.id)
+        .map_err(EngineError::io("read the promotions"))?;
+    let root = went_to
+        .filter(|root| root == Path::new("/"))
+        .unwrap_or_else(|| project.found.root.clone());
     let proposal = promotions.undo(promotion.id, &root, &selection)?;
     let sandbox = here.read(|store| store.sandbox(promotion.sandbox))?;
     let mut answer = UndoAnswer {
@@ -77,32 +83,45 @@ pub fn undo(engine: &Engine, request: &UndoRequest) -> Result<UndoAnswer, Engine
         at: engine.now(),
         title: format!("undo of {}", sandbox.alias),
     };
-    let applied = promotions.apply(&proposal, &label)?;
-    promotion::record_recovered(engine, here, &applied.recovered)?;
-    here.write(|store| {
-        store.promotion_undone(promotion.id, applied.promotion, engine.now())?;
-        match store.advance_sandbox(sandbox.id, Event::Undo, engine.now()) {
-            Ok(_) | Err(StoreError::OutOfTurn(_)) => Ok(()),
-            Err(error) => Err(error),
+    // On record first: after a crash the disk says whether it came to anything.
+    here.write(|store| store.undo_started(promotion.id, label.id))?;
+    let applied = match promotions.apply(&proposal, &label) {
+        Ok(applied) => applied,
+        Err(error) => {
+            if matches!(promotions.standing(label.id), Ok(Standing::Nothing)) {
+                here.write(|store| store.undo_reversed(promotion.id))?;
+            }
+            return Err(error.into());
         }
-    })?;
+    };
+    here.write(|store| promotion::take_back(engine, store, &promotion, applied.promotion))?;
     answer.undone = true;
     Ok(answer)
 }
 
-/// The promotion that is meant: by id, by the sandbox it came from, or the last one.
-fn wanted(engine: &Engine, here: &Here, request: &UndoRequest) -> Result<Promotion, EngineError> {
-    let project = here.project(engine)?.id;
-    let Some(name) = request.promotion.as_deref() else {
-        return here
-            .read(|store| store.last_applied(project))?
-            .ok_or_else(|| EngineError::Missing {
-                doing: "undo",
-                what: "promotion in this project that could be taken back".to_owned(),
-            });
-    };
+/// The promotion that is meant: by id, by the sandbox it came from, or the last one that can be
+/// taken back.
+fn wanted(
+    here: &Here,
+    project: ProjectId,
+    request: &UndoRequest,
+) -> Result<Promotion, EngineError> {
+    let promotions = promotion::of_project(here, project);
     let all = here.read(|store| store.promotions(project))?;
-    let applied = || all.iter().filter(|it| it.state == PromotionState::Applied);
+    let applied = || {
+        all.iter().filter(|it| {
+            it.state == PromotionState::Applied
+                && !matches!(promotions.standing(it.id), Ok(Standing::Nothing))
+        })
+    };
+    let missing = |what: String| EngineError::Missing {
+        doing: "undo",
+        what,
+    };
+    let Some(name) = request.promotion.as_deref() else {
+        let none = || missing("promotion in this project that could be taken back".to_owned());
+        return applied().next().cloned().ok_or_else(none);
+    };
     let by_id: Vec<&Promotion> = applied()
         .filter(|promotion| promotion.id.to_string().starts_with(name))
         .collect();
@@ -111,8 +130,8 @@ fn wanted(engine: &Engine, here: &Here, request: &UndoRequest) -> Result<Promoti
     }
     let sandbox = find::sandbox(here, Some(name))?;
     let found = applied().find(|promotion| promotion.sandbox == sandbox.id);
-    found.cloned().ok_or_else(|| EngineError::Missing {
-        doing: "undo",
-        what: format!("promotion of {} that could be taken back", sandbox.alias),
+    found.cloned().ok_or_else(|| {
+        let alias = sandbox.alias;
+        missing(format!("promotion of {alias} that could be taken back"))
     })
 }

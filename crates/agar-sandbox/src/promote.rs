@@ -34,7 +34,7 @@ pub use journal::Label;
 pub(crate) use proposal::is_git;
 pub use proposal::{Hunk, Outcome, Planned, PrepareError, Proposal, Reason};
 pub use recover::{Recovered, Settled};
-pub use undo::{Promotion, UndoError};
+pub use undo::{Promotion, Standing, UndoError};
 
 use agar_core::fault::{self, Fault, Remedy};
 use agar_core::id::PromotionId;

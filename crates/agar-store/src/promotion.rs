@@ -86,7 +86,8 @@ pub struct Promotion {
     pub ended: Option<Timestamp>,
     /// What it did, as its owner describes it.
     pub summary: Value,
-    /// The promotion that took it back, if that was one of its own.
+    /// The promotion that took it back, if that was one of its own; of one that is still applied,
+    /// the promotion that is about to.
     pub undone_by: Option<PromotionId>,
 }
 
@@ -141,6 +142,27 @@ impl Writer<'_> {
             summary: summary.clone(),
         };
         self.journal_promotion(id, &fact, at)
+    }
+
+    /// Records the promotion that is about to take an applied one back.
+    ///
+    /// Should the process die, what that promotion came to on disk says whether it did.
+    pub fn undo_started(&self, id: PromotionId, by: PromotionId) -> Result<(), StoreError> {
+        self.set_undoing(id, Some(by))
+    }
+
+    /// Records that nothing took it back after all.
+    pub fn undo_reversed(&self, id: PromotionId) -> Result<(), StoreError> {
+        self.set_undoing(id, None)
+    }
+
+    fn set_undoing(&self, id: PromotionId, by: Option<PromotionId>) -> Result<(), StoreError> {
+        self.transaction
+            .prepare_cached(
+                "UPDATE promotion SET undone_by = ?2 WHERE id = ?1 AND state = 'applied'",
+            )?
+            .execute(params![id.to_string(), by.map(|by| by.to_string())])?;
+        Ok(())
     }
 
     /// Records that it was taken back.
@@ -243,6 +265,17 @@ impl Reader<'_> {
     pub fn promotions(&self, project: ProjectId) -> Result<Vec<Promotion>, StoreError> {
         let mut statement = self.connection.prepare_cached(&format!(
             "SELECT {COLUMNS} FROM promotion WHERE project = ?1 ORDER BY id DESC"
+        ))?;
+        let promotions = statement.query_map([project.to_string()], read)?;
+        Ok(promotions.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// The promotions of a project that a process began to apply or to take back and did not say how
+    /// it ended, oldest first.
+    pub fn unsettled_promotions(&self, project: ProjectId) -> Result<Vec<Promotion>, StoreError> {
+        let mut statement = self.connection.prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM promotion WHERE project = ?1
+             AND (state = 'started' OR (state = 'applied' AND undone_by IS NOT NULL)) ORDER BY id"
         ))?;
         let promotions = statement.query_map([project.to_string()], read)?;
         Ok(promotions.collect::<rusqlite::Result<_>>()?)

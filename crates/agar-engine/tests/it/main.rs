@@ -8,5 +8,6 @@ mod clearing;
 mod desk;
 mod living;
 mod promoting;
+mod recording;
 mod running;
 mod settling;

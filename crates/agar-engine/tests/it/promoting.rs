@@ -161,6 +161,37 @@ fn a_commit_holds_exactly_what_was_applied() {
 }
 
 #[test]
+fn a_commit_has_the_side_that_was_chosen_and_only_the_hunks_that_were_picked() {
+    let desk = Desk::new();
+    let lines = |first: &str, last: &str| format!("{first}\n2\n3\n4\n5\n6\n7\n8\n{last}\n");
+    desk.write("a.txt", &lines("1", "9"));
+    desk.write("b.txt", "b\n");
+    git(&desk, &["init", "--quiet"]);
+    git(&desk, &["add", "--all"]);
+    git(&desk, &["commit", "--quiet", "--message=begin"]);
+    git(&desk, &["config", "user.name", "Ann"]);
+    git(&desk, &["config", "user.email", "ann@example.com"]);
+    tried(
+        &desk,
+        "sed -i -e s/1/one/ -e s/9/nine/ a.txt; echo theirs > b.txt",
+    );
+    desk.write("b.txt", "mine\n");
+    git(&desk, &["commit", "--quiet", "--all", "--message=mine"]);
+    let request = ApplyRequest {
+        destination: Destination::Commit { message: None },
+        choices: [("b.txt".to_owned(), Side::Markers)].into(),
+        hunks: [("a.txt".to_owned(), vec![2])].into(),
+        ..ApplyRequest::default()
+    };
+    let answer = apply(&desk.engine(), &request).unwrap();
+    assert!(answer.commit.is_some(), "{answer:#?}");
+    assert_eq!(git(&desk, &["show", "HEAD:a.txt"]), lines("1", "nine"));
+    let both = git(&desk, &["show", "HEAD:b.txt"]);
+    assert!(both.contains("mine\n") && both.contains("theirs\n") && both.contains("<<<<"));
+    assert_eq!(git(&desk, &["status", "--short"]), "");
+}
+
+#[test]
 fn commits_made_inside_are_carried_under_a_reference_of_their_own() {
     let desk = Desk::new();
     desk.write("a.txt", "one\n");

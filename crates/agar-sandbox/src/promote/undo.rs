@@ -62,7 +62,37 @@ impl Fault for UndoError {
     }
 }
 
+/// What the disk says of a promotion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// It was carried out, and can be taken back.
+    Applied,
+    /// A crash cut it short, and nobody has settled it yet.
+    Open,
+    /// It came to nothing, or was forgotten.
+    Nothing,
+}
+
 impl Promotions {
+    /// What became of a promotion, whatever anybody remembers of it.
+    pub fn standing(&self, id: PromotionId) -> io::Result<Standing> {
+        if self.directory.join(format!("{id}{OPEN}")).try_exists()? {
+            return Ok(Standing::Open);
+        }
+        let applied = committed(&self.directory.join(id.to_string()))?.is_some();
+        Ok(if applied {
+            Standing::Applied
+        } else {
+            Standing::Nothing
+        })
+    }
+
+    /// Where a promotion that was carried out went at the time.
+    pub fn root_of(&self, id: PromotionId) -> io::Result<Option<PathBuf>> {
+        let story = committed(&self.directory.join(id.to_string()))?;
+        Ok(story.map(|(started, _)| started.root))
+    }
+
     /// Every promotion that was carried out, the oldest first.
     pub fn list(&self) -> io::Result<Vec<Promotion>> {
         let entries = match fs_err::read_dir(&self.directory) {
