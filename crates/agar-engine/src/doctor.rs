@@ -8,6 +8,8 @@ use agar_jail::cgroup::{Cgroups, Mode};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
+mod mechanisms;
+
 /// Asks what this machine can do.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -59,10 +61,10 @@ pub struct DoctorAnswer {
 /// Tries every mechanism for real.
 pub fn doctor(engine: &Engine, request: &DoctorRequest) -> Result<DoctorAnswer, EngineError> {
     let tried = try_jails(engine, request.tries.unwrap_or(TRIES))?;
-    let mut findings = vec![jail(&tried)];
+    let mut findings = mechanisms::findings(engine)?;
     findings.push(landlock());
     findings.push(cgroups());
-    findings.push(reflink(engine)?);
+    findings.push(jail(&tried));
     findings.push(program(
         "git",
         "commits and branches are not carried",
@@ -179,10 +181,10 @@ fn finding(name: &str, detail: impl Into<String>, health: Health) -> Finding {
     }
 }
 
-/// Namespaces, overlays, seccomp and the rest, as one: either all of it stands or none does.
+/// The whole jail, around a command: what its parts promise, tried together.
 fn jail(tried: &Tried) -> Finding {
     let Some((failure, cause)) = &tried.failure else {
-        let detail = "namespaces, overlays, system call filter: a whole jail stands";
+        let detail = "a command ran in a whole one";
         return finding("jail", detail, Health::Ok);
     };
     let detail = match cause {
@@ -190,28 +192,8 @@ fn jail(tried: &Tried) -> Finding {
         None => failure.clone(),
     };
     Finding {
-        fix: namespaces_fix(),
+        fix: mechanisms::namespaces_fix(),
         ..finding("jail", detail, Health::Missing)
-    }
-}
-
-/// What to type where the machine forbids user namespaces, as far as it says why.
-fn namespaces_fix() -> Option<String> {
-    let says = |path: &str, value: &str| {
-        fs_err::read_to_string(path).is_ok_and(|text| text.trim() == value)
-    };
-    let sysctl = |name: &str, value: &str| Some(format!("sudo sysctl -w {name}={value}"));
-    if says(
-        "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
-        "1",
-    ) {
-        sysctl("kernel.apparmor_restrict_unprivileged_userns", "0")
-    } else if says("/proc/sys/kernel/unprivileged_userns_clone", "0") {
-        sysctl("kernel.unprivileged_userns_clone", "1")
-    } else if says("/proc/sys/user/max_user_namespaces", "0") {
-        sysctl("user.max_user_namespaces", "15000")
-    } else {
-        None
     }
 }
 
@@ -243,33 +225,6 @@ fn cgroups() -> Finding {
         },
         Ok(mode) => finding("cgroups", format!("{mode:?}").to_lowercase(), Health::Ok),
     }
-}
-
-/// Whether a copy on the state's filesystem can share its blocks.
-fn reflink(engine: &Engine) -> Result<Finding, EngineError> {
-    let here = engine.here()?;
-    let from = here.state.path().join("reflink-from");
-    let to = here.state.path().join("reflink-to");
-    let failed = || EngineError::io("try a shared copy");
-    let source = fs_err::File::create(&from).map_err(failed())?;
-    let target = fs_err::File::create(&to).map_err(failed())?;
-    let shared = rustix::fs::ioctl_ficlone(&target, &source).is_ok();
-    for path in [from, to] {
-        fs_err::remove_file(path).map_err(failed())?;
-    }
-    Ok(if shared {
-        finding(
-            "reflink",
-            "a freeze shares blocks with the project",
-            Health::Ok,
-        )
-    } else {
-        finding(
-            "reflink",
-            "not on this filesystem; the first freeze copies",
-            Health::Note,
-        )
-    })
 }
 
 fn program(name: &str, without: &str, package: &str) -> Finding {

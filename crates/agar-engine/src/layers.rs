@@ -42,12 +42,12 @@ pub(crate) fn stacks(
         .into_iter()
         .enumerate()
         .map(|(index, (role, target, lowers))| {
-            let directory = directory.join("stacks").join(index.to_string());
+            // Side by side: each directory costs an inode and a fraction of a millisecond.
             Stack {
                 role,
                 target,
-                upper: directory.join("upper"),
-                work: directory.join("work"),
+                upper: directory.join(format!("upper-{index}")),
+                work: directory.join(format!("work-{index}")),
                 lowers,
             }
         })
@@ -91,16 +91,12 @@ pub(crate) fn make(directory: &Path, blueprint: &Blueprint) -> Result<(), Engine
     let stacks = &blueprint.stacks;
     make_private(directory)
         .and_then(|()| make_private(&directory.join("runs")))
-        .and_then(|()| make_private(&directory.join("stacks")))
         .map_err(EngineError::io("make the sandbox's directory"))?;
     for stack in stacks {
         let doing = || {
             let target = stack.target.display();
             EngineError::io(format!("make a layer for the changes to {target}"))
         };
-        if let Some(parent) = stack.upper.parent() {
-            make_private(parent).map_err(doing())?;
-        }
         make_private(&stack.work).map_err(doing())?;
         make_upper(stack).map_err(doing())?;
     }

@@ -18,6 +18,9 @@ use std::path::{Path, PathBuf};
 /// stored below the directory that it masks is refused by the kernel.
 const MASK_SPACE: &str = "mask";
 
+/// The layer that hides nothing, shared by all overlays that need a second one.
+const EMPTY: &str = "empty";
+
 /// As root, before the user namespace: what only the machine's root may mount.
 pub(crate) fn before(plan: &Plan) -> Result<(), Failed> {
     if plan.before.is_empty() {
@@ -248,6 +251,7 @@ impl Masks {
     fn new(plan: &Plan) -> Result<Self, Failed> {
         let space = plan.policy.staging.as_path().with_file_name(MASK_SPACE);
         fresh_tmpfs(&space, 0o755, 1 << 22, MountAttrFlags::empty())?;
+        make_directories(&space.join(EMPTY))?;
         Ok(Self { space, made: 0 })
     }
 
@@ -258,8 +262,8 @@ impl Masks {
         hidden: &[Raw],
         needed: bool,
     ) -> Result<Option<PathBuf>, Failed> {
-        if hidden.is_empty() && !needed {
-            return Ok(None);
+        if hidden.is_empty() {
+            return Ok(needed.then(|| self.space.join(EMPTY)));
         }
         let layer = self.space.join(self.made.to_string());
         self.made += 1;
