@@ -50,7 +50,7 @@ fn project() -> Result<World> {
     let world = World::new(super::AGAR);
     world.write(
         "Cargo.toml",
-        "[package]\nname = \"built\"\nversion = \"0.1.0\"\nedition = \"2021\"\n",
+        "[package]\nname = \"built\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[workspace]\n",
     );
     let mut main = String::new();
     for module in 0..MODULES {

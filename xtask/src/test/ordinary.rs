@@ -29,6 +29,10 @@ pub(crate) fn run(root: &Path) -> Result<Tally> {
         .find(|program| program.kind == "bin" && program.package == "agar");
     let agar = agar.context("the command is built")?;
     place.copy(&agar.path, "agar")?;
+    for name in CRATES {
+        let tests = Path::new("crates").join(name).join("tests");
+        copy_tree(&root.join(&tests), &place.0.join("source").join(&tests))?;
+    }
     let skips = SkipFile::new(&place.0.join("skips"))?;
     let mut sum = Tally::default();
     for test in built.iter().filter(|program| program.kind == "test") {
@@ -103,6 +107,7 @@ impl User {
             .env("XDG_RUNTIME_DIR", place.0.join("runtime"))
             .env("CARGO_TARGET_TMPDIR", place.0.join("tmp"))
             .env("INSTA_UPDATE", "no")
+            .env("INSTA_WORKSPACE_ROOT", place.0.join("source"))
             .env(world::DIRECTORY_VARIABLE, place.0.join("tmp"))
             .env(world::PROGRAM_VARIABLE, place.0.join("bin/agar"))
             .env(skip::FILE_VARIABLE, skips)
@@ -140,6 +145,24 @@ impl Drop for Place {
     fn drop(&mut self) {
         leaks::remove_tree(&self.0);
     }
+}
+
+/// Copies a directory where there is one: the snapshots that tests compare with lie in it.
+fn copy_tree(from: &Path, to: &Path) -> Result<()> {
+    if !from.is_dir() {
+        return Ok(());
+    }
+    fs_err::create_dir_all(to)?;
+    for entry in fs_err::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy_tree(&entry.path(), &target)?;
+        } else {
+            fs_err::copy(entry.path(), target)?;
+        }
+    }
+    Ok(())
 }
 
 /// A program that cargo built.
