@@ -69,6 +69,7 @@ pub(super) fn freeze(
         &layers,
         freezing.surveyor.root(),
     );
+    acquit_indexes(bases, &before.listing, &mut look.seen, &layers);
     if !before.facts.layers.is_empty() && look.is_settled() {
         return Ok(Frozen::Ready(Box::new(before)));
     }
@@ -293,6 +294,29 @@ fn acquit(before: &Listing, seen: &mut Listing, layers: &[OwnedFd], host: &Owned
             if doubtful && has_same_contents(&path, old, layers, host) {
                 new.landed = old.landed;
             }
+        }
+    }
+}
+
+/// The same for git indexes, whose copies were made to fit: the host's fits the same way still.
+fn acquit_indexes(bases: &Bases<'_>, before: &Listing, seen: &mut Listing, layers: &[OwnedFd]) {
+    let doubtful = |path: &[u8], new: &Entry| {
+        let old = before.entry(path).filter(|old| old.racy)?;
+        (new.landed.is_none() && old.is_same(new)).then_some(old)
+    };
+    for repository in &repositories::find(bases.project, seen).inside {
+        let path = repository.index();
+        let Some(new) = seen.entry(&path) else {
+            continue;
+        };
+        let Some(old) = doubtful(&path, new) else {
+            continue;
+        };
+        let copy = super::generations::locate(layers, &path, old)
+            .and_then(|layer| read_below(layer, &path).ok());
+        let is_same = copy.is_some() && refreshed_index(bases, repository, new, seen) == copy;
+        if let Some(new) = seen.entry_mut(&path).filter(|_| is_same) {
+            new.landed = old.landed;
         }
     }
 }

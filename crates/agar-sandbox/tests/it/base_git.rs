@@ -61,6 +61,21 @@ fn the_index_fits_after_a_checkout_and_after_joining_layers() {
 }
 
 #[test]
+fn an_index_written_just_before_the_picture_is_not_taken_for_another_one_after_it() {
+    let desk = Desk::new();
+    desk.git(&["init", "-q"]);
+    desk.write("a", "a");
+    desk.git(&["add", "."]);
+    let (index, fresh) = (desk.shop().join(".git/index"), desk.top.join("fresh"));
+    for _ in 0..4 {
+        fs_err::copy(&index, &fresh).unwrap();
+        fs_err::rename(&fresh, &index).unwrap();
+        let first = desk.freeze().generation;
+        assert_eq!(desk.freeze().generation, first);
+    }
+}
+
+#[test]
 fn a_linked_worktree_is_named_as_having_its_index_elsewhere() {
     let desk = Desk::new();
     desk.git(&["init", "-q"]);
