@@ -25,6 +25,7 @@ mod recover;
 mod stage;
 mod step;
 mod undo;
+mod unlock;
 
 pub use changes::items;
 pub use faults::{Fate, Faults, NoFaults};

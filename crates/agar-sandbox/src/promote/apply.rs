@@ -144,7 +144,7 @@ impl<'a> Attempt<'a> {
         promotions: &OwnedFd,
         stages: &[OwnedFd],
     ) -> Result<Vec<Step>, Halt> {
-        let intent = draft.intent();
+        let intent = draft.intent()?;
         let Draft {
             mut to_sync, after, ..
         } = draft;

@@ -9,10 +9,12 @@ use super::journal::{Change, Intent, Kept, Where};
 use super::proposal::{Act, Planned, Proposal};
 use super::stage::{Bytes, Recipe, Staged, Unstaged, group_of, stage_file, stage_link};
 use super::step::{Old, Slot, Step};
+use super::unlock::unlock;
 use crate::merge::{Entry, FileEntry};
 use crate::spelling;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
+use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
@@ -350,7 +352,7 @@ impl<'a> Draft<'a> {
 
     /// The steps in the order in which they can be done: out with the old, the deepest first, then
     /// directories, then what goes into them, then permission bits, the deepest first.
-    pub(super) fn intent(&mut self) -> Intent {
+    pub(super) fn intent(&mut self) -> io::Result<Intent> {
         self.outs.sort_by(|a, b| b.path().cmp(a.path()));
         self.makes.sort_by(|a, b| a.path().cmp(b.path()));
         self.chmods.sort_by(|a, b| b.path().cmp(a.path()));
@@ -358,10 +360,11 @@ impl<'a> Draft<'a> {
         steps.append(&mut self.makes);
         steps.append(&mut self.puts);
         steps.append(&mut self.chmods);
-        Intent {
+        unlock(&self.proposal.ground, &mut steps)?;
+        Ok(Intent {
             steps,
             changes: std::mem::take(&mut self.changes),
-        }
+        })
     }
 }
 

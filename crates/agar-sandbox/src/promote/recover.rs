@@ -204,6 +204,7 @@ fn rescue(directory: &Path, yard: &Yard<'_>, steps: &[Step]) -> Result<(), Halt>
             | Step::Swap { .. }
             | Step::In { .. }
             | Step::MakeDirectory { .. }
+            | Step::Unlock { .. }
             | Step::Chmod { .. } => continue,
         };
         copies.extend(copy_slot(yard, slot, own)?);

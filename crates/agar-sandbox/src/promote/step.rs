@@ -80,6 +80,14 @@ pub(crate) enum Step {
         #[serde(with = "spelling::path")]
         path: PathBuf,
     },
+    /// A directory of the person's that nothing may be moved into or out of is opened for that. It
+    /// is closed again by a `Chmod`, or leaves by an `Out`.
+    Unlock {
+        #[serde(with = "spelling::path")]
+        path: PathBuf,
+        from: u32,
+        to: u32,
+    },
     /// Permission bits change.
     Chmod {
         #[serde(with = "spelling::path")]
@@ -123,6 +131,7 @@ impl Step {
             | Self::Swap { path, .. }
             | Self::In { path, .. }
             | Self::MakeDirectory { path }
+            | Self::Unlock { path, .. }
             | Self::Chmod { path, .. } => path,
         }
     }
@@ -136,7 +145,9 @@ impl Step {
             } => yard.swap(path, *slot, old),
             Self::In { path, slot, .. } => yard.bring_in(path, *slot),
             Self::MakeDirectory { path } => yard.make_directory(path),
-            Self::Chmod { path, from, to } => yard.chmod(path, *from, *to),
+            Self::Unlock { path, from, to } | Self::Chmod { path, from, to } => {
+                yard.chmod(path, *from, *to)
+            }
         })
     }
 
@@ -152,6 +163,7 @@ impl Step {
             } => yard.swap_back(path, *slot, new),
             Self::In { path, slot, new } => yard.take_back(path, *slot, new),
             Self::MakeDirectory { path } => yard.remove_directory(path),
+            Self::Unlock { path, from, to } => yard.lock_again(path, *from, *to),
             Self::Chmod { path, from, .. } => yard
                 .effects
                 .run("chmod back", || yard.ground.chmod(path, *from))
@@ -182,6 +194,8 @@ impl Step {
                 .ground
                 .find(path)?
                 .is_some_and(|stamp| stamp.is_directory()),
+            // Opening alone changes nothing that counts, so it is never what is still to be done.
+            Self::Unlock { .. } => true,
             Self::Chmod { path, to, .. } => {
                 let found = yard.ground.find(path)?;
                 found.is_some_and(|stamp| stamp.mode & 0o777 == *to)
@@ -192,7 +206,11 @@ impl Step {
 
     /// Whether somebody has changed the path since, seen from the given side.
     pub(crate) fn is_disturbed(&self, yard: &Yard<'_>, side: Side) -> io::Result<bool> {
-        let found = yard.ground.find(self.path())?;
+        let found = match yard.ground.find(self.path()) {
+            // Nobody can have been in a directory that is closed again.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(false),
+            found => found?,
+        };
         Ok(match (self, side) {
             (Self::Out { old, .. } | Self::Swap { old, .. }, Side::Before) => {
                 !found.is_some_and(|stamp| stamp.is_moved(&old.stamp))
@@ -201,7 +219,7 @@ impl Step {
             (Self::Swap { new, .. } | Self::In { new, .. }, Side::After) => {
                 !found.is_some_and(|stamp| stamp.is_moved(new))
             }
-            (Self::MakeDirectory { .. } | Self::Chmod { .. }, _) => false,
+            (Self::MakeDirectory { .. } | Self::Unlock { .. } | Self::Chmod { .. }, _) => false,
         })
     }
 }
@@ -332,6 +350,15 @@ impl Yard<'_> {
             return Err(Stop::Moved);
         }
         self.effects.run("chmod", || self.ground.chmod(path, to))?;
+        Ok(())
+    }
+
+    fn lock_again(&self, path: &Path, from: u32, to: u32) -> Result<(), Stop> {
+        let found = self.ground.find(path)?;
+        if found.is_some_and(|stamp| stamp.is_directory() && stamp.mode & 0o777 == to) {
+            self.effects
+                .run("lock again", || self.ground.chmod(path, from))?;
+        }
         Ok(())
     }
 

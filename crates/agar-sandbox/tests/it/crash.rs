@@ -80,7 +80,7 @@ struct Case {
     choice: Option<Choice>,
 }
 
-const CASES: [Case; 6] = [
+const CASES: [Case; 7] = [
     Case {
         name: "modify, add, delete",
         build: |stage| {
@@ -136,7 +136,28 @@ const CASES: [Case; 6] = [
             stage
                 .chmod_theirs("d", 0o700)
                 .theirs("e/x", "e\n")
-                .chmod_theirs("e", 0o750);
+                .chmod_theirs("e", 0o500);
+        },
+        choice: None,
+    },
+    Case {
+        name: "directories that are closed to their owner",
+        build: |stage| {
+            for path in ["d/x", "d/gone/y", "wider/x", "opened/x", "removed/sub/x"] {
+                stage.base(path, "x\n");
+            }
+            let closed = ["removed/sub", "removed", "opened", "wider", "d/gone", "d"];
+            for path in closed {
+                stage.chmod_base(path, 0o500);
+            }
+            stage.start();
+            for path in closed.iter().rev() {
+                stage.chmod_theirs(path, 0o700);
+            }
+            stage.theirs("d/x", "changed\n").theirs("d/new", "n\n");
+            stage.delete_theirs("d/gone").theirs("wider/new", "n\n");
+            stage.delete_theirs("opened/x").delete_theirs("removed");
+            stage.chmod_theirs("d", 0o500).chmod_theirs("wider", 0o555);
         },
         choice: None,
     },

@@ -161,10 +161,19 @@ impl Stage {
         self.delete("theirs", path)
     }
 
+    /// Sets permission bits in the base.
+    pub(crate) fn chmod_base(&self, path: &str, mode: u32) -> &Self {
+        self.chmod("base", path, mode)
+    }
+
     /// Lets the sandbox change permission bits.
     pub(crate) fn chmod_theirs(&self, path: &str, mode: u32) -> &Self {
+        self.chmod("theirs", path, mode)
+    }
+
+    fn chmod(&self, side: &str, path: &str, mode: u32) -> &Self {
         let permissions = std::fs::Permissions::from_mode(mode);
-        fs_err::set_permissions(self.path("theirs").join(path), permissions).unwrap();
+        fs_err::set_permissions(self.path(side).join(path), permissions).unwrap();
         self
     }
 
@@ -172,6 +181,23 @@ impl Stage {
     pub(crate) fn read(&self, path: &str) -> String {
         let bytes = fs_err::read(self.mine_dir().join(path)).unwrap();
         String::from_utf8_lossy(&bytes).into_owned()
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        // What is closed could not be removed by an ordinary user.
+        open(self.world.path());
+    }
+}
+
+fn open(directory: &Path) {
+    let permissions = std::fs::Permissions::from_mode(0o700);
+    drop(fs_err::set_permissions(directory, permissions));
+    for entry in fs_err::read_dir(directory).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            open(&entry.path());
+        }
     }
 }
 
