@@ -76,6 +76,18 @@ impl Tree {
         self
     }
 
+    /// The tree with everything but kinds and contents left out.
+    #[must_use]
+    pub fn contents(mut self) -> Self {
+        for entry in self.0.values_mut() {
+            entry.inode = 0;
+            entry.modified = 0;
+            entry.mode = 0;
+            entry.owner = (0, 0);
+        }
+        self
+    }
+
     /// How many paths it holds.
     pub fn len(&self) -> usize {
         self.0.len()
