@@ -144,13 +144,12 @@ fn execute(
         unsafe { libc::execve(file.as_ptr(), argv.as_ptr(), env.as_ptr()) };
         let errno = last_errno();
         match errno {
-            libc::ENOENT | libc::ENOTDIR => {}
-            // A directory of the search path that may not be entered holds no answer.
             // SAFETY: the file name ends in a zero byte.
             libc::EACCES if unsafe { libc::access(file.as_ptr(), libc::F_OK) } == 0 => {
                 telling = errno;
             }
-            libc::EACCES => {}
+            // A directory of the search path that may not be entered holds no answer.
+            libc::ENOENT | libc::ENOTDIR | libc::EACCES => {}
             libc::ENOEXEC => return execute_by_shell(file, env, shell),
             _ => return errno,
         }

@@ -83,7 +83,7 @@ keys! {
     Base, "base", Base, "auto",
         "What a sandbox starts from: frozen (a picture of the project), live (the directory itself) or auto (whichever is quick).";
     Network, "network", Network, "none",
-        "What a sandbox may reach: none, host, or { allow = [names] }.";
+        "What a sandbox may reach: none, host, or `{ allow = [names] }`.";
     Monitor, "monitor", Monitor, "executions",
         "What is recorded about commands: off, executions or files.";
     Nested, "nested", Flag, "false",
@@ -141,7 +141,7 @@ keys! {
     UiEnableTournaments, "ui.enable_tournaments", Flag, "true",
         "Offer tournaments on the page.";
     Check, "check", Checks, "",
-        "Declared checks: [[check]] with name and run.";
+        "Declared checks: `[[check]]` with name and run.";
 }
 
 impl Key {
