@@ -107,7 +107,8 @@ pub(super) fn namespaces_fix() -> Option<String> {
         "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
         "1",
     ) {
-        sysctl("kernel.apparmor_restrict_unprivileged_userns", "0")
+        // The profile opens the door for agar alone; the setting would open it for everybody.
+        Some("sudo cp contrib/apparmor/agar /etc/apparmor.d/ && sudo apparmor_parser -r /etc/apparmor.d/agar".to_owned())
     } else if says("/proc/sys/kernel/unprivileged_userns_clone", "0") {
         sysctl("kernel.unprivileged_userns_clone", "1")
     } else if says("/proc/sys/user/max_user_namespaces", "0") {

@@ -5,6 +5,7 @@ mod exit_status;
 mod help;
 mod names;
 mod pipes;
+mod programs;
 mod said;
 mod terminal;
 mod trying;
