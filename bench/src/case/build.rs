@@ -11,7 +11,7 @@ use std::process::Command;
 use std::time::Duration;
 
 /// How many modules the built program has.
-const MODULES: usize = 60;
+const MODULES: usize = 20;
 
 /// A `cargo build` from nothing of a program without dependencies.
 pub(crate) fn run() -> Result<Vec<Row>> {
@@ -31,7 +31,7 @@ pub(crate) fn run() -> Result<Vec<Row>> {
         Ok(took)
     };
     let measured = in_turns(
-        10,
+        5,
         vec![
             Contestant::new("outside", without),
             Contestant::new("inside, live", || inside("live")),
