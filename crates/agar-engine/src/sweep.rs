@@ -9,6 +9,7 @@ use crate::failure::EngineError;
 use crate::here::Here;
 use crate::view::RunNotes;
 use crate::{Engine, layers, promotion};
+use agar_core::fault::{Fault as _, Kind};
 use agar_core::id::SandboxId;
 use agar_core::run::{End, Usage};
 use agar_core::state::{Event, State};
@@ -20,11 +21,40 @@ use std::path::Path;
 pub(crate) fn sweep(engine: &Engine, here: &Here) -> Result<(), EngineError> {
     promotion::recover(engine, here)?;
     let marks = alive::marks(here.state.path()).map_err(EngineError::io("see what is alive"))?;
-    for mark in marks {
+    for mark in &marks {
         // The next command tries again.
-        drop(settle(engine, here, &mark));
+        drop(settle(engine, here, mark));
     }
+    clear_sockets(engine, here, &marks);
     Ok(())
+}
+
+/// Removes names of sockets that nobody listens on any more: their keepers were killed, and the
+/// sandbox is gone without them.
+fn clear_sockets(engine: &Engine, here: &Here, marks: &[Found]) {
+    // All sockets of a user lie side by side, so where any would be is where they are.
+    let anywhere = Here::socket(engine, engine.new_sandbox_id());
+    let Some(entries) = anywhere
+        .parent()
+        .and_then(|directory| directory.read_dir().ok())
+    else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let id = name
+            .to_str()
+            .and_then(|name| name.strip_suffix(".sock")?.parse().ok());
+        let Some(id) = id.filter(|id: &SandboxId| marks.iter().all(|mark| mark.id != *id)) else {
+            continue;
+        };
+        let gone = here
+            .keeper(engine, id)
+            .is_err_and(|error| error.kind() == Kind::NotFound);
+        if gone {
+            clear_outside(engine, id);
+        }
+    }
 }
 
 fn settle(engine: &Engine, here: &Here, mark: &Found) -> Result<(), EngineError> {

@@ -15,11 +15,13 @@ use crate::{raise, syscall};
 use agar_core::run::Usage;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::process::WaitOptions;
+use shared::Shared;
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+mod shared;
 mod spawn;
 mod walls;
 
@@ -33,6 +35,10 @@ pub(crate) struct Runs(Arc<Mutex<BTreeMap<i32, u32>>>);
 impl Runs {
     fn lock(&self) -> MutexGuard<'_, BTreeMap<i32, u32>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.lock().is_empty()
     }
 
     /// The process id of a run's command.
@@ -91,11 +97,13 @@ fn reap_for_ever(plan: &Plan, lifetime: Lifetime, socket: &OwnedFd) -> ! {
         drop(protocol::send(socket, &news, &[]));
         syscall::exit(1)
     }
+    let mut shared = Shared::of(plan);
     loop {
-        if syscall::wait_for_child_signal().is_err() {
+        if syscall::wait_for_child_signal(shared.patience(&runs)).is_err() {
             syscall::exit(1)
         }
         reap(lifetime, socket, &runs, &recorder);
+        shared.tell(socket);
     }
 }
 

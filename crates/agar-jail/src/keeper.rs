@@ -402,6 +402,7 @@ impl<'a> Keeper<'a> {
                 self.runs
                     .exited(number, status, usage, recorded.unwrap_or_default());
             }
+            News::Detached { bytes } => self.jail.guard.detached(bytes),
             News::Ready { .. } | News::Failed { .. } => {}
         }
         Ok(Next::GoOn)

@@ -81,6 +81,8 @@ pub(crate) enum News {
     Started { number: u32, pid: u32 },
     /// A command could not be executed.
     NotStarted { number: u32, errno: i32 },
+    /// So much shared memory is attached by nobody.
+    Detached { bytes: u64 },
     /// A command ended; what was recorded since the last one did is attached as a file.
     Exited {
         number: u32,

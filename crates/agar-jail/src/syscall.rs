@@ -3,6 +3,7 @@
 use rustix::fd::{FromRawFd, OwnedFd};
 use std::ffi::CStr;
 use std::io;
+use std::time::Duration;
 
 /// Which side of a fork this is.
 #[derive(Debug)]
@@ -142,14 +143,24 @@ pub(crate) fn block_child_signal() -> io::Result<()> {
     }
 }
 
-/// Waits until a child may have died.
-pub(crate) fn wait_for_child_signal() -> io::Result<()> {
+/// Waits until a child may have died, or for so long.
+pub(crate) fn wait_for_child_signal(patience: Option<Duration>) -> io::Result<()> {
     let set = child_signal_set();
-    let mut signal = 0;
-    // SAFETY: both point to valid objects of this function.
-    match unsafe { libc::sigwait(&raw const set, &raw mut signal) } {
-        0 => Ok(()),
-        code => Err(io::Error::from_raw_os_error(code)),
+    let limit = patience.map(|patience| libc::timespec {
+        tv_sec: i64::try_from(patience.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: i64::from(patience.subsec_nanos()),
+    });
+    let limit = limit
+        .as_ref()
+        .map_or(std::ptr::null(), |limit| &raw const *limit);
+    // SAFETY: the set is valid, what was received is not asked for, and the time is null or valid.
+    if unsafe { libc::sigtimedwait(&raw const set, std::ptr::null_mut(), limit) } >= 0 {
+        return Ok(());
+    }
+    let error = io::Error::last_os_error();
+    match error.raw_os_error() {
+        Some(libc::EAGAIN | libc::EINTR) => Ok(()),
+        _ => Err(error),
     }
 }
 

@@ -35,6 +35,7 @@ pub(super) struct Guard {
     disk: Option<DiskWatch>,
     peak: u64,
     looks: u32,
+    detached_bytes: u64,
     behind: Unseen,
     last_look: Option<Instant>,
     notes: Vec<String>,
@@ -62,6 +63,7 @@ impl Guard {
             disk,
             peak: 0,
             looks: 0,
+            detached_bytes: 0,
             behind: Unseen::default(),
             last_look: None,
             notes: notes.clone(),
@@ -87,6 +89,11 @@ impl Guard {
             // What could not be removed is swept by the next command.
             drop(group.remove());
         }
+    }
+
+    /// The init says how much shared memory nobody has attached.
+    pub(super) fn detached(&mut self, bytes: u64) {
+        self.detached_bytes = bytes;
     }
 
     pub(super) fn run_begins(&mut self) {
@@ -200,7 +207,10 @@ impl Guard {
             .then(|| self.watch.sample(init, memory).ok())
             .flatten();
         if let Some(mut sample) = sample {
-            sample.memory_bytes = sample.memory_bytes.saturating_add(unseen.memory_bytes);
+            sample.memory_bytes = sample
+                .memory_bytes
+                .saturating_add(unseen.memory_bytes)
+                .saturating_add(self.detached_bytes);
             self.peak = self.peak.max(sample.memory_bytes);
             let breach = self.watch.breach(&sample, &self.limits);
             if breach.is_some() {
