@@ -135,10 +135,12 @@ impl Jail {
         if config.plan.policy.tier == Tier::Full {
             map_ids(pid, config.plan.ids)?;
         }
-        guard.take_in(pid)?;
         rustix::io::write(&near, b"g")
             .map(drop)
             .during(|| "let the init go on".into())?;
+        // While it mounts: a group takes a process in only after the kernel's readers moved on,
+        // which can be milliseconds, and no command is started before both are done.
+        guard.take_in(pid)?;
         let mut buffer = Vec::new();
         match protocol::receive::<News>(&near, &mut buffer)
             .during(|| "hear from the init".into())?

@@ -11,6 +11,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
+/// Names the copy of the source tree that a user reads who may not read the original.
+pub const SOURCE_VARIABLE: &str = "AGAR_TEST_SOURCE";
+
 /// Names the directory for worlds, where the one beside the build cannot be used.
 pub const DIRECTORY_VARIABLE: &str = "AGAR_TEST_DIRECTORY";
 

@@ -33,6 +33,11 @@ pub(crate) fn run(root: &Path) -> Result<Tally> {
         let tests = Path::new("crates").join(name).join("tests");
         copy_tree(&root.join(&tests), &place.0.join("source").join(&tests))?;
     }
+    let scenarios = Path::new("scenarios");
+    copy_tree(
+        &root.join(scenarios),
+        &place.0.join("source").join(scenarios),
+    )?;
     let skips = SkipFile::new(&place.0.join("skips"))?;
     let mut sum = Tally::default();
     for test in built.iter().filter(|program| program.kind == "test") {
@@ -108,6 +113,7 @@ impl User {
             .env("CARGO_TARGET_TMPDIR", place.0.join("tmp"))
             .env("INSTA_UPDATE", "no")
             .env("INSTA_WORKSPACE_ROOT", place.0.join("source"))
+            .env(world::SOURCE_VARIABLE, place.0.join("source"))
             .env(world::DIRECTORY_VARIABLE, place.0.join("tmp"))
             .env(world::PROGRAM_VARIABLE, place.0.join("bin/agar"))
             .env(skip::FILE_VARIABLE, skips)

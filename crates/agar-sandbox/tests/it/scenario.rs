@@ -40,7 +40,9 @@ impl Options {
 }
 
 fn scenarios() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
+    let copied = std::env::var_os(agar_testkit::world::SOURCE_VARIABLE).map(PathBuf::from);
+    let source = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    copied.unwrap_or_else(source).join("scenarios")
 }
 
 /// Copies a tree with the same modes everywhere: a checkout depends on the person's umask.
