@@ -102,8 +102,9 @@ fn reap_for_ever(plan: &Plan, lifetime: Lifetime, socket: &OwnedFd) -> ! {
         if syscall::wait_for_child_signal(shared.patience(&runs)).is_err() {
             syscall::exit(1)
         }
-        reap(lifetime, socket, &runs, &recorder);
+        // First, so that the keeper knows what a run used when it hears that it ended.
         shared.tell(socket);
+        reap(lifetime, socket, &runs, &recorder);
     }
 }
 

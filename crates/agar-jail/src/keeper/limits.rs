@@ -159,12 +159,21 @@ impl Guard {
                 seen: left.into(),
                 culprit: None,
             });
+        let limit = self.limits.memory_bytes.map(|bytes| bytes.0);
+        let hoarded = limit
+            .filter(|limit| self.detached_bytes > *limit)
+            .map(|limit| Breach {
+                resource: Resource::Memory,
+                limit,
+                seen: self.detached_bytes,
+                culprit: None,
+            });
         let full = || {
             self.disk
                 .as_mut()
                 .and_then(|disk| disk.settle().ok().flatten())
         };
-        let full = crowded.or_else(full);
+        let full = crowded.or(hoarded).or_else(full);
         self.refused_by_kernel(init).or(full)
     }
 

@@ -709,3 +709,18 @@ fn a_lock_inside_is_nobody_elses() {
     drop(running);
     keeper.stop().unwrap();
 }
+
+#[test]
+fn shared_memory_that_nobody_attached_counts() {
+    let limits = Limits {
+        memory_bytes: Some(Bytes::mib(64)),
+        ..Limits::default()
+    };
+    let fill = "perl -e 'my $x = \"x\" x (4<<20); for (1..40) { my $id = shmget(0, 4<<20, 0600); \
+                shmwrite($id, $x, 0, 4<<20) or die }'";
+    let breach = stopped_by(limits, fill);
+    assert_eq!(
+        (breach.resource, breach.limit),
+        (Resource::Memory, 64 << 20)
+    );
+}
