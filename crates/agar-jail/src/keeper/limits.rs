@@ -230,12 +230,12 @@ impl Guard {
         disk.sample(unseen.disk_bytes).ok().flatten()
     }
 
-    /// What hides behind descriptors; looked for at every eighth look, since it costs more.
+    /// What hides behind descriptors; looked for at every second look, since it costs more.
     fn unseen(&mut self, init: u32) -> Unseen {
         self.looks = self.looks.wrapping_add(1);
         let needed = self.disk.is_some()
             || self.limits.memory_bytes.is_some() && !self.kernel_keeps(Resource::Memory);
-        if needed && self.looks % 8 == 1 {
+        if needed && self.looks.is_multiple_of(2) {
             self.behind = unseen(&self.watch.below(init));
         }
         self.behind

@@ -109,5 +109,9 @@ fn three_interrupts_end_a_command_that_ignores_them() {
         "{}",
         outcome.stderr
     );
-    assert!(outcome.stderr.contains("look around:  agar exec "));
+    assert!(
+        outcome.stderr.contains("look around:  agar exec "),
+        "{}",
+        outcome.stderr
+    );
 }
