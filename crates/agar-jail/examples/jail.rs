@@ -93,7 +93,12 @@ fn once(directory: &Path, home: &Path, argv: &[Raw], show: bool) -> Result<i32, 
         directory: directory.into(),
         socket: directory.join("socket").into(),
         layers: Vec::new(),
-        name: "example".into(),
+        // One of its own for each jail: a group is removed with all that is in it.
+        name: format!(
+            "example-{}-{}",
+            std::process::id(),
+            directory.file_name().unwrap_or_default().display()
+        ),
         lifetime: Lifetime::OneRun,
     };
     let keeper = client::start(&home.join(".local/state/agar-jail-example"), &config)?;
