@@ -1,0 +1,176 @@
+//! Raising a jail and taking it down, seen from outside.
+
+use super::limits::Guard;
+use super::{CLIENT_FD, CONFIG_FD, INIT_WORD};
+use crate::client::{self, KeeperConfig};
+use crate::mount::{During, Failed};
+use crate::plan::{IdMap, Ids, Root};
+use crate::policy::Policy;
+use crate::protocol::{self, News};
+use crate::syscall::{self, Fork};
+use crate::wire::Raw;
+use crate::{detach, init, raise};
+use agar_core::walls::{Network, Tier};
+use rustix::fd::OwnedFd;
+use rustix::net::{AddressFamily, SocketFlags, SocketType};
+use std::io;
+use std::path::Path;
+
+/// A jail that stands.
+pub(super) struct Jail {
+    pub(super) pid: i32,
+    pub(super) handle: OwnedFd,
+    pub(super) socket: OwnedFd,
+    pub(super) guard: Guard,
+    /// Held for as long as the keeper lives: whoever can take it knows that the keeper is gone.
+    _lock: OwnedFd,
+}
+
+impl Jail {
+    pub(super) fn raise(config: &KeeperConfig) -> Result<(Self, Vec<String>), Failed> {
+        let lock = take_lock(config.directory.as_path())?;
+        let (mut guard, mut notes) = Guard::new(config)?;
+        raise::before(&config.plan)?;
+        let (near, far) = socket_pair()?;
+        let (pid, handle) = match config.plan.root {
+            Root::Helper => start_helper(config, &far)?,
+            Root::ReadOnly | Root::Staged | Root::Host => {
+                let forked = syscall::fork_into(namespaces(&config.plan.policy))
+                    .during(|| "make new namespaces".into())?;
+                match forked {
+                    Fork::Child => init::main(&config.plan, config.lifetime, &far),
+                    Fork::Parent { pid, handle } => (pid, handle),
+                }
+            }
+        };
+        drop(far);
+        if config.plan.policy.tier == Tier::Full {
+            map_ids(pid, config.plan.ids)?;
+        }
+        rustix::io::write(&near, b"g")
+            .map(drop)
+            .during(|| "let the init go on".into())?;
+        // While it mounts: a group takes a process in only after the kernel's readers moved on,
+        // which can be milliseconds, and no command is started before both are done.
+        guard.take_in(pid)?;
+        let mut buffer = Vec::new();
+        match protocol::receive::<News>(&near, &mut buffer)
+            .during(|| "hear from the init".into())?
+        {
+            Some((News::Ready { notes: more }, _)) => notes.extend(more),
+            Some((News::Failed { step, errno }, _)) => return Err(Failed { step, errno }),
+            Some(_) | None => {
+                return Err(io::Error::from(io::ErrorKind::UnexpectedEof))
+                    .during(|| "hear from the init, which ended".into());
+            }
+        }
+        Ok((
+            Self {
+                pid,
+                handle,
+                socket: near,
+                guard,
+                _lock: lock,
+            },
+            notes,
+        ))
+    }
+
+    /// Ends everything inside and waits until it is gone.
+    pub(super) fn end(&mut self) {
+        syscall::signal_one(self.pid, libc::SIGKILL);
+        // Nobody else waits for it, and it cannot refuse to die.
+        drop(syscall::wait_for(
+            self.pid,
+            rustix::process::WaitOptions::empty(),
+        ));
+        self.guard.let_go();
+    }
+}
+
+fn namespaces(policy: &Policy) -> i32 {
+    if policy.tier != Tier::Full {
+        return 0;
+    }
+    let always = libc::CLONE_NEWUSER
+        | libc::CLONE_NEWNS
+        | libc::CLONE_NEWPID
+        | libc::CLONE_NEWIPC
+        | libc::CLONE_NEWUTS
+        | libc::CLONE_NEWCGROUP;
+    match policy.network {
+        Network::Host => always,
+        Network::None | Network::Allow { .. } => always | libc::CLONE_NEWNET,
+    }
+}
+
+/// Has bubblewrap put the tree together and start this program in it as the init.
+fn start_helper(config: &KeeperConfig, far: &OwnedFd) -> Result<(i32, OwnedFd), Failed> {
+    let step = || "start bubblewrap".to_owned();
+    let own = std::fs::read_link("/proc/self/exe").during(step)?;
+    let inside = "/run/agar-init";
+    let mut words = config.plan.helper.clone();
+    words.extend(["--ro-bind".into(), own.into(), inside.into()]);
+    words.extend([inside, INIT_WORD].map(Raw::from));
+    let plan = client::config_file(config).during(step)?;
+    let given = [(far, CLIENT_FD), (&plan, CONFIG_FD)];
+    let pid = detach::spawn(Path::new("/usr/bin/bwrap"), &words, &given).during(step)?;
+    let handle = rustix::process::Pid::from_raw(pid).ok_or(rustix::io::Errno::SRCH);
+    let handle = handle
+        .and_then(|pid| rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()))
+        .during(step)?;
+    Ok((pid, handle))
+}
+
+fn socket_pair() -> Result<(OwnedFd, OwnedFd), Failed> {
+    rustix::net::socketpair(
+        AddressFamily::UNIX,
+        SocketType::SEQPACKET,
+        SocketFlags::CLOEXEC,
+        None,
+    )
+    .during(|| "make a pair of sockets".into())
+}
+
+fn take_lock(directory: &Path) -> Result<OwnedFd, Failed> {
+    let step = || "lock the sandbox".into();
+    let flags = rustix::fs::OFlags::CREATE | rustix::fs::OFlags::RDWR | rustix::fs::OFlags::CLOEXEC;
+    let mode = rustix::fs::Mode::from_raw_mode(0o600);
+    let lock = rustix::fs::open(directory.join("lock"), flags, mode).during(step)?;
+    rustix::fs::flock(&lock, rustix::fs::FlockOperation::NonBlockingLockExclusive).during(step)?;
+    Ok(lock)
+}
+
+/// Tells the kernel which ids exist inside.
+fn map_ids(pid: i32, ids: Ids) -> Result<(), Failed> {
+    let (users, groups) = match ids.map {
+        IdMap::Same => (format!("{0} {0} 1", ids.uid), format!("{0} {0} 1", ids.gid)),
+        IdMap::Root => (format!("0 {} 1", ids.uid), format!("0 {} 1", ids.gid)),
+        IdMap::Everyone => ("0 0 4294967295".into(), "0 0 4294967295".into()),
+    };
+    if ids.map != IdMap::Everyone {
+        write_proc(pid, "setgroups", "deny")?;
+    }
+    write_proc(pid, "uid_map", &users)?;
+    write_proc(pid, "gid_map", &groups)
+}
+
+/// Maps the caller alone, under its own numbers.
+pub(crate) fn map_caller(pid: i32) -> Result<(), Failed> {
+    let (uid, gid) = (rustix::process::geteuid(), rustix::process::getegid());
+    map_ids(
+        pid,
+        Ids {
+            uid: uid.as_raw(),
+            gid: gid.as_raw(),
+            map: IdMap::Same,
+        },
+    )
+}
+
+fn write_proc(pid: i32, name: &str, text: &str) -> Result<(), Failed> {
+    let path = format!("/proc/{pid}/{name}");
+    let file = rustix::fs::open(&path, rustix::fs::OFlags::WRONLY, rustix::fs::Mode::empty());
+    file.and_then(|file| rustix::io::write(&file, text.as_bytes()).map(drop))
+        .during(|| format!("map the ids of the sandbox ({name})"))
+}
