@@ -9,7 +9,7 @@ use crate::sweep::run_directory;
 use crate::view::RunNotes;
 use crate::{Engine, inside, layers};
 use agar_core::run::{End, Usage};
-use agar_jail::client::{Keeper, RunRequest};
+use agar_jail::client::{Keeper, RunRequest, WindowSize};
 use agar_jail::wire::Raw;
 use agar_store::{NewRun, RunEnd, Sandbox, StoreError, Writer};
 use std::os::fd::AsFd as _;
@@ -90,6 +90,20 @@ impl<'a> Errand<'a> {
     }
 }
 
+impl Packed {
+    /// What the keeper is asked for.
+    pub(crate) fn request(self, number: u32, terminal: Option<WindowSize>) -> RunRequest {
+        RunRequest {
+            number,
+            argv: self.argv,
+            env: self.env,
+            cwd: Raw::from(self.cwd),
+            terminal,
+            timeout_ms: self.timeout_ms,
+        }
+    }
+}
+
 /// How a run went.
 #[derive(Debug)]
 pub(crate) struct Ended {
@@ -145,14 +159,7 @@ pub(crate) fn drive(
     layers::make_private(&directory).map_err(EngineError::io("make the run's directory"))?;
     let mut log = OutputLog::new(directory.join("output"), redact);
     let limit = sandbox.limits.output_bytes.map(|bytes| bytes.0);
-    let request = RunRequest {
-        number,
-        argv: packed.argv,
-        env: packed.env,
-        cwd: Raw::from(packed.cwd),
-        terminal: streams.terminal,
-        timeout_ms: packed.timeout_ms,
-    };
+    let request = packed.request(number, streams.terminal);
     let mut running = keeper.run(&request)?;
     let ends = (
         running.stdin.take(),
@@ -171,6 +178,7 @@ pub(crate) fn drive(
         terminal: ends.3,
         done: running.done.as_fd(),
         signal: &signal,
+        resize: None,
     };
     let relayed = relay::relay(ends, streams, &mut log, limit)
         .map_err(EngineError::io("carry the command's output"))?;

@@ -36,6 +36,19 @@ fn only(here: &Here) -> Result<Sandbox, EngineError> {
     }
 }
 
+/// The named ones, or all of the project, or the only one when nothing is said.
+pub(crate) fn several(
+    here: &Here,
+    names: &[String],
+    all: bool,
+) -> Result<Vec<Sandbox>, EngineError> {
+    match (all, names) {
+        (true, _) => of_project(here),
+        (false, []) => Ok(vec![sandbox(here, None)?]),
+        (false, names) => names.iter().map(|name| sandbox(here, Some(name))).collect(),
+    }
+}
+
 /// The sandboxes of the caller's project that a person would name, oldest first.
 pub(crate) fn of_project(here: &Here) -> Result<Vec<Sandbox>, EngineError> {
     let Some(project) = here.project_id() else {

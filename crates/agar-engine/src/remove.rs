@@ -49,14 +49,7 @@ pub struct RemoveAnswer {
 /// `discarded`, and `prune` collects it when the period is over.
 pub fn remove(engine: &Engine, request: &RemoveRequest) -> Result<RemoveAnswer, EngineError> {
     let here = engine.here()?;
-    let records = match (request.all, request.sandboxes.as_slice()) {
-        (true, _) => find::of_project(here)?,
-        (false, []) => vec![find::sandbox(here, None)?],
-        (false, names) => names
-            .iter()
-            .map(|name| find::sandbox(here, Some(name)))
-            .collect::<Result<_, _>>()?,
-    };
+    let records = find::several(here, &request.sandboxes, request.all)?;
     if !request.force {
         for record in &records {
             refuse_busy(engine, here, record)?;

@@ -28,12 +28,13 @@ const fn case(
 }
 
 /// All of them, in the order of the help.
-pub const USE_CASES: [UseCase; 20] = [
+pub const USE_CASES: [UseCase; 22] = [
     case("try_change", "try", "TryRequest", "RunAnswer"),
     case("run", "run", "RunRequest", "RunAnswer"),
     case("create", "create", "CreateRequest", "CreateAnswer"),
     case("start", "create", "StartRequest", "StartAnswer"),
     case("exec", "exec", "ExecRequest", "ExecAnswer"),
+    case("attach", "attach", "AttachRequest", "AttachAnswer"),
     case("list", "ls", "ListRequest", "ListAnswer"),
     case("processes", "ps", "ProcessesRequest", "ProcessesAnswer"),
     case("logs", "logs", "LogsRequest", "LogsAnswer"),
@@ -42,6 +43,7 @@ pub const USE_CASES: [UseCase; 20] = [
     case("diff", "diff", "DiffRequest", "DiffAnswer"),
     case("apply", "apply", "ApplyRequest", "ApplyAnswer"),
     case("undo", "undo", "UndoRequest", "UndoAnswer"),
+    case("stop", "stop", "StopRequest", "StopAnswer"),
     case("remove", "rm", "RemoveRequest", "RemoveAnswer"),
     case("prune", "prune", "PruneRequest", "PruneAnswer"),
     case("doctor", "doctor", "DoctorRequest", "DoctorAnswer"),

@@ -69,6 +69,9 @@ pub struct WindowSize {
     pub columns: u16,
 }
 
+/// Numbers from here on are not of runs but of those who look at one: nothing is kept of them.
+pub const VIEWERS: u32 = 1 << 31;
+
 /// A keeper that was started or found. One run at a time: connect again for another.
 #[derive(Debug)]
 pub struct Keeper {
@@ -213,6 +216,12 @@ pub struct Status {
     pub init: u32,
     /// Numbers of the runs under way.
     pub runs: Vec<u32>,
+    /// The run on the terminal that the keeper holds, if it holds one.
+    #[serde(default)]
+    pub terminal: Option<u32>,
+    /// Those who look at that terminal.
+    #[serde(default)]
+    pub viewers: u32,
     /// Processes alive inside.
     pub processes: u32,
     /// Resident memory inside, in bytes.
@@ -259,6 +268,26 @@ impl Keeper {
             terminal: attached.pop(),
             done,
             number: request.number,
+            directory: self.directory.clone(),
+        })
+    }
+
+    /// Looks at the sandbox's own terminal, which the keeper holds. The command is started on it if
+    /// there is none; it outlives whoever looks.
+    pub fn terminal(&self, request: &RunRequest) -> Result<Running, TalkError> {
+        const DOING: &str = "look at its terminal";
+        self.say(&Request::Terminal(request.clone()), &[], DOING)?;
+        let (number, mut attached) = match self.hear(DOING)? {
+            (Reply::Started { number }, attached) => (number, attached),
+            (reply, _) => return Err(unexpected(DOING, &reply)),
+        };
+        Ok(Running {
+            stdin: None,
+            stdout: None,
+            stderr: None,
+            terminal: attached.pop(),
+            done: self.socket.try_clone().map_err(during(DOING))?,
+            number,
             directory: self.directory.clone(),
         })
     }
@@ -362,6 +391,26 @@ impl Running {
             signal,
         };
         protocol::send(&self.done, &request, &[]).map_err(during("send a signal"))
+    }
+
+    /// The run's number.
+    pub fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// Tells the sandbox's terminal that whoever looks at it has a window of this size.
+    pub fn resize(&self, size: WindowSize) -> Result<(), TalkError> {
+        protocol::send(&self.done, &Request::Resize(size), &[]).map_err(during("resize a window"))
+    }
+
+    /// Looks at the sandbox's terminal no longer; the run on it goes on.
+    pub fn leave(&self) -> Result<(), TalkError> {
+        protocol::send(&self.done, &Request::Leave, &[]).map_err(during("leave a terminal"))
+    }
+
+    /// Waits for the end of something of which nothing is kept.
+    pub fn over(&self) -> Result<(), TalkError> {
+        hear(&self.done, "wait for a viewer").map(drop)
     }
 
     /// Waits for the end.

@@ -17,10 +17,13 @@ use std::path::{Path, PathBuf};
 mod jail;
 mod limits;
 mod runs;
+mod terminal;
+mod viewing;
 
 use jail::Jail;
 pub(crate) use jail::map_caller;
 use runs::Runs;
+use terminal::{Terminal, Viewer};
 
 /// The descriptor of the client that started the keeper.
 pub(crate) const CLIENT_FD: i32 = 3;
@@ -105,6 +108,18 @@ struct Client {
     socket: OwnedFd,
     /// The one that started the keeper.
     first: bool,
+    /// Whether it looks at the sandbox's terminal.
+    viewer: Option<Viewer>,
+}
+
+impl Client {
+    fn new(socket: OwnedFd) -> Self {
+        Self {
+            socket,
+            first: false,
+            viewer: None,
+        }
+    }
 }
 
 struct Keeper<'a> {
@@ -113,6 +128,7 @@ struct Keeper<'a> {
     listener: OwnedFd,
     clients: Vec<Client>,
     runs: Runs,
+    terminal: Option<Terminal>,
 }
 
 /// What the loop does next.
@@ -126,8 +142,8 @@ impl<'a> Keeper<'a> {
     fn new(config: &'a KeeperConfig, jail: Jail, client: OwnedFd) -> io::Result<Self> {
         let listener = listen(config.socket.as_path())?;
         let clients = vec![Client {
-            socket: client,
             first: true,
+            ..Client::new(client)
         }];
         Ok(Self {
             config,
@@ -135,6 +151,7 @@ impl<'a> Keeper<'a> {
             listener,
             clients,
             runs: Runs::default(),
+            terminal: None,
         })
     }
 
@@ -166,6 +183,7 @@ impl<'a> Keeper<'a> {
                 next = Next::End;
             }
         }
+        self.carry();
         if let Some(breach) = self
             .jail
             .guard
@@ -185,11 +203,15 @@ impl<'a> Keeper<'a> {
             PollFd::new(&self.jail.socket, PollFlags::IN),
             PollFd::new(&self.listener, PollFlags::IN),
         ];
+        let clients = self.clients.len();
         fds.extend(
             self.clients
                 .iter()
                 .map(|client| PollFd::new(&client.socket, PollFlags::IN)),
         );
+        if let Some(terminal) = &self.terminal {
+            self.watch_terminal(terminal, &mut fds);
+        }
         let timeout = self
             .jail
             .guard
@@ -203,7 +225,8 @@ impl<'a> Keeper<'a> {
             Err(errno) => return Err(errno.into()),
         }
         let is_ready = |fd: &PollFd<'_>| !fd.revents().is_empty();
-        let clients = fds[3..].iter().enumerate().filter(|(_, fd)| is_ready(fd));
+        let clients = fds[3..3 + clients].iter().enumerate();
+        let clients = clients.filter(|(_, fd)| is_ready(fd));
         Ok(Ready {
             init_died: is_ready(&fds[0]) && !is_ready(&fds[1]),
             news: is_ready(&fds[1]),
@@ -219,6 +242,9 @@ impl<'a> Keeper<'a> {
             return Ok(Next::End);
         };
         match news {
+            News::Started { number, .. } if self.is_terminal(number) => {
+                self.terminal_stands(descriptors)?;
+            }
             News::Started { number, .. } => {
                 let near: Vec<BorrowedFd<'_>> = descriptors.iter().map(AsFd::as_fd).collect();
                 self.tell(number, &Reply::Started { number }, &near);
@@ -255,10 +281,7 @@ impl<'a> Keeper<'a> {
         let known = rustix::net::sockopt::socket_peercred(&socket)
             .is_ok_and(|peer| peer.uid == rustix::process::getuid());
         if known {
-            self.clients.push(Client {
-                socket,
-                first: false,
-            });
+            self.clients.push(Client::new(socket));
         }
     }
 
@@ -278,6 +301,13 @@ impl<'a> Keeper<'a> {
                 let status = self.status();
                 self.answer(index, &Reply::Status(status));
             }
+            Ok(Some((Request::Terminal(request), _))) => self.look(index, &request)?,
+            Ok(Some((Request::Resize(size), _))) => {
+                if let Some(terminal) = &mut self.terminal {
+                    terminal.resize(size);
+                }
+            }
+            Ok(Some((Request::Leave, _))) => self.farewell(index),
             Ok(Some((Request::Stop, _))) => return Ok(Next::End),
             Ok(None) | Err(_) => {
                 let first = self.clients.remove(index).first;
@@ -302,7 +332,7 @@ impl<'a> Keeper<'a> {
             return Ok(());
         }
         self.jail.guard.run_begins();
-        self.runs.begin(request, client);
+        self.runs.begin(request, Some(client));
         let given: Vec<BorrowedFd<'_>> = descriptors.iter().map(AsFd::as_fd).collect();
         protocol::send(&self.jail.socket, &Order::Run(request.clone()), &given)
     }
@@ -322,8 +352,13 @@ impl<'a> Keeper<'a> {
         for run in &ended {
             let notes = self.jail.guard.notes();
             let peak = self.jail.guard.memory_peak();
-            run.write(self.config.directory.as_path(), notes, peak)?;
+            if run.number() < crate::client::VIEWERS {
+                run.write(self.config.directory.as_path(), notes, peak)?;
+            }
             let number = run.number();
+            if self.is_terminal(number) {
+                self.end_terminal();
+            }
             if let Some(client) = run.client() {
                 self.answer(client, &Reply::Ended { number });
             }
@@ -354,6 +389,8 @@ impl<'a> Keeper<'a> {
             keeper: std::process::id(),
             init: self.jail.pid.cast_unsigned(),
             runs: self.runs.numbers(),
+            terminal: self.terminal.as_ref().map(|terminal| terminal.number),
+            viewers: self.viewers(),
             processes,
             memory_bytes,
             enforced: self.jail.guard.notes(),

@@ -3,7 +3,7 @@
 //! Each message is one packet of JSON with at most a few descriptors attached, over a socket that
 //! keeps packets whole. Nothing large travels this way: reports are files.
 
-use crate::client::{RunRequest, Status};
+use crate::client::{RunRequest, Status, WindowSize};
 use agar_core::run::Usage;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
@@ -30,6 +30,12 @@ pub(crate) enum Request {
     Run(RunRequest),
     /// Send a signal to the command of a run.
     Signal { number: u32, signal: i32 },
+    /// Look at the sandbox's terminal, on which this command is started if there is none.
+    Terminal(RunRequest),
+    /// The window of somebody who looks at the terminal has this size.
+    Resize(WindowSize),
+    /// Look at the terminal no longer.
+    Leave,
     /// Say what runs.
     Status,
     /// End everything.
@@ -45,7 +51,7 @@ pub(crate) enum Reply {
     /// The jail could not be raised.
     Failed { step: String, errno: i32 },
     /// The command runs, or could not be started and is about to be reported so; the near end of
-    /// its terminal is attached if it has one.
+    /// its terminal is attached if it has one, or a stream that leads to the sandbox's terminal.
     Started { number: u32 },
     /// The run ended; its report is on disk.
     Ended { number: u32 },

@@ -62,6 +62,12 @@ pub enum Fact {
         /// What it used.
         usage: Usage,
     },
+    /// A terminal was opened in a sandbox, for people to look at.
+    #[serde(rename = "terminal.opened")]
+    TerminalOpened {
+        /// Its name.
+        session: String,
+    },
     /// A limit ended a run.
     #[serde(rename = "limit.breached")]
     LimitBreached {
@@ -200,6 +206,7 @@ impl Fact {
             Self::SandboxCreated { .. } => "sandbox.created",
             Self::SandboxState { .. } => "sandbox.state",
             Self::RunStarted { .. } => "run.started",
+            Self::TerminalOpened { .. } => "terminal.opened",
             Self::RunEnded { .. } => "run.ended",
             Self::LimitBreached { .. } => "limit.breached",
             Self::CallDenied { .. } => "call.denied",
@@ -246,6 +253,9 @@ mod tests {
                 from: State::Creating,
                 to: State::Running,
                 event: Event::Start,
+            },
+            Fact::TerminalOpened {
+                session: "sandbox_1".to_owned(),
             },
             Fact::RunStarted {
                 run: 1,

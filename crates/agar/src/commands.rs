@@ -2,6 +2,7 @@
 
 pub mod apply;
 pub mod approve;
+pub mod attach;
 pub mod completion;
 pub mod config;
 pub mod cp;
@@ -21,6 +22,8 @@ pub mod ps;
 pub mod rm;
 pub mod run;
 pub mod schema;
+pub mod shell;
+pub mod stop;
 pub mod try_change;
 pub mod undo;
 pub mod upkeep;
@@ -41,6 +44,8 @@ pub fn dispatch(verb: &Verb, context: &Context) -> Result<u8, Failure> {
         Verb::Run(args) => run::run(args, context).map_err(own),
         Verb::Create(args) => create::run(args, context),
         Verb::Exec(args) => exec::run(args, context).map_err(own),
+        Verb::Attach(args) => attach::run(args, context),
+        Verb::Shell(args) => shell::run(args, context),
         Verb::Ls(args) => ls::run(args, context),
         Verb::Ps(args) => ps::run(args, context),
         Verb::Logs(args) => logs::run(args, context),
@@ -50,6 +55,7 @@ pub fn dispatch(verb: &Verb, context: &Context) -> Result<u8, Failure> {
         Verb::Apply(args) => apply::run(args, context),
         Verb::Merge(args) => merge::run(args, context),
         Verb::Undo(args) => undo::run(args, context),
+        Verb::Stop(args) => stop::run(args, context),
         Verb::Rm(args) => rm::run(args, context),
         Verb::Prune(args) => prune::run(args, context),
         Verb::Doctor(args) => doctor::run(args, context),

@@ -23,8 +23,19 @@ use std::os::fd::{AsFd as _, BorrowedFd};
 const PATIENCE: u32 = 2;
 
 /// Whether the command gets a terminal of its own.
-fn on_terminal(ui: &Ui) -> bool {
+pub(crate) fn on_terminal(ui: &Ui) -> bool {
     ui.terminals.stdin == Input::Keyboard && ui.terminals.stdout && ui.form == Form::Words
+}
+
+/// What becomes of keys on their way to a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// Three Ctrl-C in a row end the run.
+    CtrlCEnds,
+    /// Every key is the command's.
+    AllKeys,
+    /// Ctrl-b d leaves; every other key is the command's.
+    MayLeave,
 }
 
 /// The streams of this process, ready to be lent.
@@ -41,14 +52,14 @@ pub struct Lender<'a> {
 
 impl<'a> Lender<'a> {
     /// Prepares to lend the streams of this process.
-    pub fn new(ui: &Ui, signals: &'a Signals) -> Result<Self, Failure> {
+    pub fn new(ui: &Ui, signals: &'a Signals, way: Way) -> Result<Self, Failure> {
         let window = if on_terminal(ui) {
             terminal::window()
         } else {
             None
         };
         let keys = match window {
-            Some(_) => Some(Keys::watch(signals).map_err(|error| {
+            Some(_) => Some(Keys::watch(signals, way).map_err(|error| {
                 Failure::because(Kind::Internal, "cannot read the terminal", &error)
             })?),
             None => None,

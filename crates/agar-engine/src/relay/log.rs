@@ -17,7 +17,8 @@ const LINE_BYTES: usize = 16 << 10;
 
 /// The log of one run, being written.
 pub(crate) struct OutputLog {
-    path: PathBuf,
+    /// Where it is kept; nowhere if there is none.
+    path: Option<PathBuf>,
     file: Option<fs_err::File>,
     redact: fn(&[u8]) -> Vec<u8>,
     line: Vec<u8>,
@@ -51,7 +52,7 @@ impl OutputLog {
     /// A log at this path, whose lines pass through `redact`.
     pub(crate) fn new(path: PathBuf, redact: fn(&[u8]) -> Vec<u8>) -> Self {
         Self {
-            path,
+            path: Some(path),
             file: None,
             redact,
             line: Vec::new(),
@@ -62,10 +63,21 @@ impl OutputLog {
         }
     }
 
+    /// No log at all.
+    pub(crate) fn nowhere() -> Self {
+        Self {
+            path: None,
+            ..Self::new(PathBuf::new(), <[u8]>::to_vec)
+        }
+    }
+
     /// Adds what was just read. A line that has not ended waits for its rest.
     ///
     /// A disk that is full does not end the run: the log is incomplete and says so.
     pub(crate) fn add(&mut self, bytes: &[u8]) {
+        if self.path.is_none() {
+            return;
+        }
         self.line.extend_from_slice(bytes);
         let whole = match self.line.iter().rposition(|&byte| byte == b'\n') {
             Some(at) => at + 1,
@@ -102,11 +114,12 @@ impl OutputLog {
         match &mut self.file {
             Some(file) => Ok(file),
             none => {
+                let path = self.path.as_deref().ok_or(io::ErrorKind::NotFound)?;
                 let file = fs_err::OpenOptions::new()
                     .create(true)
                     .append(true)
                     .mode(0o600)
-                    .open(&self.path)?;
+                    .open(path)?;
                 Ok(none.insert(file))
             }
         }

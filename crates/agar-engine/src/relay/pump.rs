@@ -1,7 +1,7 @@
 //! The loop that carries bytes between a caller and a run.
 
 use super::log::OutputLog;
-use super::{Control, Controls, Sink, Source, Streams};
+use super::{Control, Controls, Sink, Source, Streams, WindowSize};
 use agar_core::limits::{Breach, Resource};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{FileType, OFlags};
@@ -31,6 +31,8 @@ pub(crate) struct Ends<'a> {
     /// Readable when the run has ended.
     pub(crate) done: BorrowedFd<'a>,
     pub(crate) signal: &'a dyn Fn(i32),
+    /// How to resize a terminal that is not at hand.
+    pub(crate) resize: Option<&'a dyn Fn(WindowSize)>,
 }
 
 /// What the relay saw.
@@ -148,6 +150,7 @@ struct Pump<'a, 'e> {
     done: BorrowedFd<'e>,
     is_done: bool,
     signal: &'e dyn Fn(i32),
+    resize: Option<&'e dyn Fn(WindowSize)>,
     interrupts: u32,
     limit: Option<u64>,
     relayed: Relayed,
@@ -177,6 +180,7 @@ impl<'a, 'e> Pump<'a, 'e> {
             done: ends.done,
             is_done: false,
             signal: ends.signal,
+            resize: ends.resize,
             interrupts: 0,
             limit,
             relayed: Relayed::default(),
@@ -364,7 +368,7 @@ impl<'a, 'e> Pump<'a, 'e> {
             heard = true;
             match control {
                 Control::Signal(signal) => self.pass_signal(signal),
-                Control::Resize(size) => self.resize(size.rows, size.columns),
+                Control::Resize(size) => self.resize(size),
                 Control::Stop => {
                     self.relayed.interrupted = true;
                     (self.signal)(SIGKILL);
@@ -391,11 +395,14 @@ impl<'a, 'e> Pump<'a, 'e> {
         (self.signal)(signal);
     }
 
-    fn resize(&self, rows: u16, columns: u16) {
+    fn resize(&self, size: WindowSize) {
+        if let Some(resize) = self.resize {
+            return resize(size);
+        }
         if let (true, Some(terminal)) = (self.on_terminal, &self.lanes[0].from) {
             let size = Winsize {
-                ws_row: rows,
-                ws_col: columns,
+                ws_row: size.rows,
+                ws_col: size.columns,
                 ws_xpixel: 0,
                 ws_ypixel: 0,
             };

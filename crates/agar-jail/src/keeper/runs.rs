@@ -23,7 +23,8 @@ pub(super) struct Run {
 pub(super) struct Runs(Vec<Run>);
 
 impl Runs {
-    pub(super) fn begin(&mut self, request: &RunRequest, client: usize) {
+    /// Begins a run, for a client or for nobody in particular.
+    pub(super) fn begin(&mut self, request: &RunRequest, client: Option<usize>) {
         let report = RunReport {
             number: request.number,
             end: End::Lost,
@@ -41,7 +42,7 @@ impl Runs {
             timeout: request.timeout_ms.map(Duration::from_millis),
             breach: None,
             ended: false,
-            client: Some(client),
+            client,
         });
     }
 

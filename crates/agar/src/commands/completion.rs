@@ -34,8 +34,9 @@ pub enum ShellChoice {
 }
 
 /// Commands whose first argument is a sandbox.
-const WITH_SANDBOX: [&str; 9] = [
-    "exec", "ps", "logs", "inspect", "diff", "apply", "merge", "rm", "cp",
+const WITH_SANDBOX: [&str; 12] = [
+    "exec", "attach", "shell", "ps", "logs", "inspect", "diff", "apply", "merge", "stop", "rm",
+    "cp",
 ];
 
 /// Prints it.

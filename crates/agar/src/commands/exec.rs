@@ -3,7 +3,7 @@
 use crate::args::caller;
 use crate::context::Context;
 use crate::report::Failure;
-use crate::streams::Lender;
+use crate::streams::{Lender, Way};
 use crate::ui::human;
 use crate::ui::signals::Signals;
 use crate::ui::{Form, ending};
@@ -94,7 +94,7 @@ pub(super) fn attached(
     signals: &Signals,
     request: &ExecRequest,
 ) -> Result<ExecAnswer, Failure> {
-    let lender = Lender::new(&context.ui, signals)?;
+    let lender = Lender::new(&context.ui, signals, Way::CtrlCEnds)?;
     lender.hand_over();
     let mut console = lender.console();
     let answer = exec(engine, request, lender.streams(&mut console));

@@ -3,7 +3,7 @@
 use crate::args::{LimitArgs, WallArgs};
 use crate::context::Context;
 use crate::report::Failure;
-use crate::streams::Lender;
+use crate::streams::{Lender, Way};
 use crate::ui::block::{self, Block};
 use crate::ui::{Form, ending};
 use agar_core::run::End;
@@ -61,7 +61,7 @@ pub fn run(args: &RunArgs, context: &Context) -> Result<u8, Failure> {
     };
     let signals = super::signals()?;
     let engine = context.engine()?;
-    let lender = Lender::new(&context.ui, &signals)?;
+    let lender = Lender::new(&context.ui, &signals, Way::CtrlCEnds)?;
     lender.hand_over();
     let mut console = lender.console();
     let answer = run_in_sandbox(&engine, &request, lender.streams(&mut console));

@@ -6,7 +6,7 @@ use crate::DONE;
 use crate::args::{LimitArgs, WallArgs};
 use crate::context::Context;
 use crate::report::Failure;
-use crate::streams::Lender;
+use crate::streams::{Lender, Way};
 use crate::ui::block::{self, Block};
 use crate::ui::palette::Tone;
 use crate::ui::{Form, changes, ending};
@@ -97,7 +97,7 @@ pub fn run(args: &TryArgs, context: &Context) -> Result<u8, Failure> {
     };
     let signals = super::signals()?;
     let engine = context.engine()?;
-    let lender = Lender::new(&context.ui, &signals)?;
+    let lender = Lender::new(&context.ui, &signals, Way::CtrlCEnds)?;
     let mut console = lender.console();
     let mut begun = |sandbox: &SandboxView| {
         match context.ui.form {
@@ -114,6 +114,8 @@ pub fn run(args: &TryArgs, context: &Context) -> Result<u8, Failure> {
     let interrupted = lender.take_back();
     let mut answer = answer?;
     answer.run.interrupted |= interrupted;
+    // Whoever presses the key once more shall still read how to look into what was kept.
+    let _held = ending::was_interrupted(&answer.run).then(|| signals.hold());
     if context.ui.form == Form::Words {
         tell(context, &answer);
     }
@@ -162,7 +164,7 @@ fn say_kept(context: &Context, answer: &RunAnswer) {
     }
     context.ui.say(&format!(
         "\nlook around:  {}     see the changes:  {}\n",
-        name(format!("agar exec {alias}")),
+        name(format!("agar attach {alias}")),
         name(format!("agar diff {alias}"))
     ));
 }

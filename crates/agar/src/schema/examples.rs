@@ -16,6 +16,7 @@ use agar_core::walls::{BaseKind, Network, Tier};
 use agar_engine::answer::{CommitView, DeniedView};
 use agar_engine::apply::{AppliedFile, ApplyAnswer, HunkView, Merge};
 use agar_engine::approve::ApproveAnswer;
+use agar_engine::attach::{AttachAnswer, TerminalKind};
 use agar_engine::config::{ConfigAnswer, SettingView};
 use agar_engine::copy_files::CopyAnswer;
 use agar_engine::create::CreateAnswer;
@@ -31,6 +32,7 @@ use agar_engine::processes::{ProcessView, ProcessesAnswer};
 use agar_engine::prune::PruneAnswer;
 use agar_engine::remove::{RemoveAnswer, RemovedView};
 use agar_engine::run::RunAnswer;
+use agar_engine::stop::StopAnswer;
 use agar_engine::undo::UndoAnswer;
 use agar_engine::{BaseView, BulkView, ChangeKind, ChangeView, ChangedFile, RunView, SandboxView};
 use serde::Serialize;
@@ -57,6 +59,14 @@ pub fn all() -> Vec<(&'static str, Vec<Value>)> {
                 started: true,
                 run: a.run,
             })),
+        ),
+        ("attach", values(attachments())),
+        ("shell", values(attachments())),
+        (
+            "stop",
+            values([StopAnswer {
+                stopped: sandboxes().collect(),
+            }]),
         ),
         ("ls", values(lists())),
         ("ps", values([processes()])),
@@ -591,4 +601,16 @@ fn failures() -> Vec<crate::report::WireFailure> {
         )
         .map(|failure| failure.wire())
         .collect()
+}
+
+fn attachments() -> impl Iterator<Item = AttachAnswer> {
+    sandboxes().map(|sandbox| AttachAnswer {
+        session: format!("sandbox_{}", sandbox.id),
+        sandbox,
+        started: false,
+        kind: TerminalKind::Tmux,
+        opened: true,
+        viewers: 0,
+        over: false,
+    })
 }

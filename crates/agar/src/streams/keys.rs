@@ -1,9 +1,11 @@
 //! Keys on their way from the terminal to the command.
 //!
 //! They pass through a pipe so that Ctrl-C can be counted: a command that ignores it must not be
-//! able to hold the terminal for ever. The thread starts with the command and ends with it, and
+//! able to hold the terminal for ever. Whoever looks at a terminal that others hold leaves it with a
+//! key instead. The thread starts with the command and ends with it, and
 //! takes no key that was typed later.
 
+use super::Way;
 use crate::ui::signals::{Nudge, Signals};
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
@@ -14,6 +16,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+const CTRL_B: u8 = 0x02;
 const CTRL_C: u8 = 0x03;
 /// This many within [`ENOUGH_WITHIN`] end the run.
 const ENOUGH: usize = 3;
@@ -30,7 +33,7 @@ pub(super) struct Keys {
 
 impl Keys {
     /// Prepares the way; nothing is read before [`Keys::start`].
-    pub(super) fn watch(signals: &Signals) -> io::Result<Self> {
+    pub(super) fn watch(signals: &Signals, way: Way) -> io::Result<Self> {
         let (near, far) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
         let (stopped, stop) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
         Ok(Self {
@@ -39,6 +42,7 @@ impl Keys {
                 to: far,
                 stopped,
                 nudge: signals.nudge()?,
+                way,
             })),
             running: RefCell::new(None),
             stop: Some(stop),
@@ -79,22 +83,19 @@ struct Courier {
     to: OwnedFd,
     stopped: OwnedFd,
     nudge: Nudge,
+    way: Way,
 }
 
 impl Courier {
     fn run(self) {
-        let mut pressed: Vec<Instant> = Vec::new();
+        let mut sieve = Sieve::new(self.way);
         let mut keys = [0; 4096];
         while let Some(count) = self.next(&mut keys) {
-            let keys = &keys[..count];
-            for _ in keys.iter().filter(|&&key| key == CTRL_C) {
-                pressed.push(Instant::now());
-            }
-            pressed.retain(|at| at.elapsed() < ENOUGH_WITHIN);
-            if pressed.len() >= ENOUGH {
+            let keys = sieve.sift(&keys[..count]);
+            if sieve.asks_for_the_end() {
                 self.nudge.terminate();
             }
-            if !self.pass_on(keys) {
+            if !self.pass_on(&keys) || sieve.leaving.left {
                 return;
             }
         }
@@ -133,5 +134,89 @@ impl Courier {
             }
         }
         true
+    }
+}
+
+/// What is looked for among the keys.
+#[derive(Debug)]
+struct Sieve {
+    way: Way,
+    pressed: Vec<Instant>,
+    leaving: Leaving,
+}
+
+impl Sieve {
+    fn new(way: Way) -> Self {
+        Self {
+            way,
+            pressed: Vec::new(),
+            leaving: Leaving::default(),
+        }
+    }
+
+    /// The keys that are the command's.
+    fn sift(&mut self, keys: &[u8]) -> Vec<u8> {
+        match self.way {
+            Way::AllKeys => keys.to_vec(),
+            Way::MayLeave => self.leaving.sift(keys),
+            Way::CtrlCEnds => {
+                let interrupts = keys.iter().filter(|&&key| key == CTRL_C);
+                self.pressed.extend(interrupts.map(|_| Instant::now()));
+                self.pressed.retain(|at| at.elapsed() < ENOUGH_WITHIN);
+                keys.to_vec()
+            }
+        }
+    }
+
+    fn asks_for_the_end(&self) -> bool {
+        self.leaving.left || self.pressed.len() >= ENOUGH
+    }
+}
+
+/// Looks for the two keys that leave: those of tmux, so that fingers need not know which it is.
+#[derive(Debug, Default)]
+struct Leaving {
+    prefixed: bool,
+    left: bool,
+}
+
+impl Leaving {
+    /// The keys that are the command's. Ctrl-b twice is one Ctrl-b.
+    fn sift(&mut self, keys: &[u8]) -> Vec<u8> {
+        let mut passed = Vec::with_capacity(keys.len() + 1);
+        for &key in keys {
+            match (std::mem::take(&mut self.prefixed), key) {
+                (true, b'd') => {
+                    self.left = true;
+                    return passed;
+                }
+                (true, CTRL_B) => passed.push(CTRL_B),
+                (true, key) => passed.extend([CTRL_B, key]),
+                (false, CTRL_B) => self.prefixed = true,
+                (false, key) => passed.push(key),
+            }
+        }
+        passed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_two_keys_leave_and_all_others_arrive() {
+        let sift = |pieces: &[&[u8]]| {
+            let mut leaving = Leaving::default();
+            let mut keys = Vec::new();
+            for piece in pieces {
+                keys.extend(leaving.sift(piece));
+            }
+            (keys, leaving.left)
+        };
+        assert_eq!(sift(&[b"ab\x03d"]), (b"ab\x03d".to_vec(), false));
+        assert_eq!(sift(&[b"a\x02", b"d"]), (b"a".to_vec(), true));
+        assert_eq!(sift(&[b"\x02\x02d"]), (b"\x02d".to_vec(), false));
+        assert_eq!(sift(&[b"\x02x"]), (b"\x02x".to_vec(), false));
     }
 }

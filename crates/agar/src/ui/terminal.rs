@@ -70,3 +70,7 @@ pub fn window() -> Option<(u16, u16)> {
 pub fn forget_typed() {
     let _ = termios::tcflush(stdio::stdin(), QueueSelector::IFlush);
 }
+
+/// Brings a terminal back to plain text: out of the other screen, cursor shown, colours, mouse and
+/// marked pasting off.
+pub const PLAIN_AGAIN: &str = "\u{1b}[?1049l\u{1b}[?1000l\u{1b}[?1002l\u{1b}[?1003l\u{1b}[?1006l\u{1b}[?2004l\u{1b}[?25h\u{1b}[0m\r\n";

@@ -4,8 +4,9 @@ use crate::world::repository;
 use agar::schema;
 use agar_testkit::{Outcome, World};
 
+/// The answer of a command, held against its schema.
 #[track_caller]
-fn checked(verb: &str, outcome: &Outcome) -> serde_json::Value {
+pub(crate) fn checked(verb: &str, outcome: &Outcome) -> serde_json::Value {
     let answer = serde_json::from_str(&outcome.stdout).unwrap_or_default();
     let schema = schema::of(verb).unwrap_or_default();
     assert!(schema.is_object(), "{verb} has no schema");

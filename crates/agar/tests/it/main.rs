@@ -1,6 +1,7 @@
 //! The command line as a person, a script and a program meet it: the real program, real sandboxes.
 
 mod answers;
+mod attaching;
 mod exit_status;
 mod help;
 mod names;

@@ -110,7 +110,7 @@ fn three_interrupts_end_a_command_that_ignores_them() {
         outcome.stderr
     );
     assert!(
-        outcome.stderr.contains("look around:  agar exec "),
+        outcome.stderr.contains("look around:  agar attach "),
         "{}",
         outcome.stderr
     );

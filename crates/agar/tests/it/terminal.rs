@@ -127,7 +127,7 @@ fn ctrl_c_ends_the_run_and_keeps_the_sandbox() {
     session.expect("ready");
     session.send(CTRL_C);
     session.expect("stopped");
-    session.expect("look around:  agar exec ");
+    session.expect("look around:  agar attach ");
     assert_eq!(session.finish(), 130);
     assert!(!world.has("fresh.txt"));
     assert!(world.agar(["diff", "--names"]).stdout.contains("fresh.txt"));

@@ -38,7 +38,7 @@ fn a_try_that_fails_leaves_the_project_untouched_and_can_be_looked_at() {
             1 file changed   half.txt  +1 −0  new
             nothing was applied; your project is untouched
 
-    look around:  agar exec [NAME]     see the changes:  agar diff [NAME]
+    look around:  agar attach [NAME]     see the changes:  agar diff [NAME]
     --- exit 1
     ");
     assert!(!world.has("half.txt"));

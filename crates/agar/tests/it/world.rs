@@ -37,7 +37,7 @@ pub(crate) fn steady(world: &World, text: &str) -> String {
 
 /// Names of sandboxes, found where agar puts them.
 fn aliases(text: &str) -> Vec<String> {
-    const BEFORE: [&str; 9] = [
+    const BEFORE: [&str; 10] = [
         "kept  ",
         "agar  ",
         "discarded  ",
@@ -47,6 +47,7 @@ fn aliases(text: &str) -> Vec<String> {
         "agar apply ",
         "agar diff ",
         "agar exec ",
+        "agar attach ",
     ];
     let mut names = Vec::new();
     for marker in BEFORE {

@@ -44,6 +44,7 @@ impl World {
             terminal: None,
             done: done.as_fd(),
             signal: &signal,
+            resize: None,
         };
         let relayed = relay(ends, streams, &mut self.log, limit).unwrap();
         self.child.wait().unwrap();

@@ -1,0 +1,383 @@
+//! The terminal of a sandbox: one that its viewers share and that outlives each of them.
+//!
+//! Where there is tmux it is a tmux session inside the sandbox, on a server of its own, and every
+//! viewer is a tmux client inside. Where there is none, the keeper holds a plain terminal together
+//! with its last output. Neither is a run: nothing that is typed or shown is kept. The journal says
+//! that a terminal was opened.
+
+use crate::blueprint::Blueprint;
+use crate::drive::Errand;
+use crate::here::Here;
+use crate::relay::{self, Ends, OutputLog};
+use crate::{Command, Engine, EngineError, SandboxView, Streams, WindowSize};
+use crate::{find, raise, view};
+use agar_jail::client::{Keeper, RunRequest, Running, VIEWERS};
+use agar_store::{Fact, Sandbox};
+use rustix::fd::AsFd as _;
+use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+/// Asks for the terminal of a sandbox.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AttachRequest {
+    /// Its alias, id or a unique beginning; may be left out when there is only one.
+    pub sandbox: Option<String>,
+    /// What a new terminal starts with; the caller's `SHELL` if left out.
+    pub shell: Option<OsString>,
+    /// A plain terminal, even where there is tmux.
+    pub plain: bool,
+}
+
+/// How a terminal is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TerminalKind {
+    /// A session of the tmux inside.
+    Tmux,
+    /// A terminal that the keeper holds.
+    Plain,
+}
+
+/// The terminal is there.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AttachAnswer {
+    /// The sandbox.
+    pub sandbox: SandboxView,
+    /// Whether its jail had to be put up.
+    pub started: bool,
+    /// The name of its terminal.
+    pub session: String,
+    /// How it is made.
+    pub kind: TerminalKind,
+    /// Whether there was none before.
+    pub opened: bool,
+    /// How many look at it.
+    pub viewers: u32,
+    /// Whether it is over: its shell has ended, and with it the terminal.
+    pub over: bool,
+}
+
+/// What a terminal has before anybody looked at it.
+const FIRST_WINDOW: WindowSize = WindowSize {
+    rows: 24,
+    columns: 80,
+};
+
+/// The number under which the keeper knows the terminal that it holds.
+const PLAIN: u32 = VIEWERS;
+
+/// The longest path a socket can have, with room for the zero byte.
+const SOCKET_PATH_MAX: usize = 107;
+
+/// Makes sure that the sandbox is up and has a terminal, and shows it until the caller leaves or it
+/// is over.
+pub fn attach(
+    engine: &Engine,
+    request: &AttachRequest,
+    streams: Streams<'_>,
+) -> Result<AttachAnswer, EngineError> {
+    let ready = prepare(engine, request)?;
+    look(engine, &ready, streams)
+}
+
+/// Makes sure that the sandbox is up and has a terminal.
+pub fn prepare(engine: &Engine, request: &AttachRequest) -> Result<AttachAnswer, EngineError> {
+    let here = engine.here()?;
+    let record = find::sandbox(here, request.sandbox.as_deref())?;
+    let up = raise::up(engine, here, record)?;
+    let desk = Desk::new(engine, here, up.record, up.keeper)?;
+    let held = desk.keeper.status()?;
+    let socket = tmux(engine, &desk.blueprint);
+    let (kind, viewers) = match (held.terminal, socket) {
+        (None, Some(socket)) if !request.plain => (TerminalKind::Tmux, desk.tmux_viewers(&socket)?),
+        (Some(_), _) => (TerminalKind::Plain, Some(held.viewers)),
+        (None, _) => (TerminalKind::Plain, None),
+    };
+    if viewers.is_none() {
+        let shell = request
+            .shell
+            .clone()
+            .or_else(|| engine.surroundings().variable("SHELL").map(Into::into))
+            .unwrap_or_else(|| OsString::from("/bin/sh"));
+        desk.open(kind, shell)?;
+    }
+    Ok(AttachAnswer {
+        sandbox: view::sandbox(here, &desk.record)?,
+        started: up.started,
+        session: session(&desk.record),
+        kind,
+        opened: viewers.is_none(),
+        viewers: viewers.unwrap_or(0),
+        over: false,
+    })
+}
+
+/// Shows a terminal that is there.
+pub fn look(
+    engine: &Engine,
+    ready: &AttachAnswer,
+    streams: Streams<'_>,
+) -> Result<AttachAnswer, EngineError> {
+    let here = engine.here()?;
+    let record = here.read(|store| store.sandbox(ready.sandbox.id))?;
+    let keeper = here.keeper(engine, record.id)?;
+    let desk = Desk::new(engine, here, record, keeper)?;
+    let over = match ready.kind {
+        TerminalKind::Plain => desk.look_at_plain(streams)?,
+        TerminalKind::Tmux => desk.look_at_tmux(streams)?,
+    };
+    let record = here.read(|store| store.sandbox(ready.sandbox.id))?;
+    Ok(AttachAnswer {
+        sandbox: view::sandbox(here, &record)?,
+        over,
+        ..ready.clone()
+    })
+}
+
+/// The name of a sandbox's terminal.
+fn session(record: &Sandbox) -> String {
+    format!("sandbox_{}", record.id)
+}
+
+/// Where the tmux server of a sandbox listens, seen from inside; nothing where there is no tmux.
+fn tmux(engine: &Engine, blueprint: &Blueprint) -> Option<PathBuf> {
+    let path = engine.surroundings().variable("PATH")?;
+    let found = std::env::split_paths(path).any(|directory| directory.join("tmux").is_file());
+    let temporary = match blueprint.copy.as_ref().filter(|copy| !copy.in_place) {
+        Some(copy) => copy.temporary.as_path(),
+        None => Path::new("/tmp"),
+    };
+    let socket = temporary.join(".agar-terminal");
+    (found && socket.as_os_str().len() <= SOCKET_PATH_MAX).then_some(socket)
+}
+
+/// A sandbox that is up, and what it takes to start something in it.
+struct Desk<'a> {
+    engine: &'a Engine,
+    here: &'a Here,
+    record: Sandbox,
+    blueprint: Blueprint,
+    keeper: Keeper,
+}
+
+impl<'a> Desk<'a> {
+    fn new(
+        engine: &'a Engine,
+        here: &'a Here,
+        record: Sandbox,
+        keeper: Keeper,
+    ) -> Result<Self, EngineError> {
+        Ok(Self {
+            blueprint: Blueprint::of(&record)?,
+            engine,
+            here,
+            record,
+            keeper,
+        })
+    }
+
+    /// A command of which nothing is kept.
+    fn request(
+        &self,
+        argv: Vec<OsString>,
+        number: u32,
+        terminal: Option<WindowSize>,
+    ) -> Result<RunRequest, EngineError> {
+        let mut command = Command::new(argv);
+        if self.engine.surroundings().variable("TERM").is_none() {
+            command.environment.push("TERM=xterm-256color".into());
+        }
+        let packed = Errand::new(&command)?.pack(self.engine, &self.blueprint, &self.record)?;
+        // A person may look for as long as they like.
+        Ok(RunRequest {
+            timeout_ms: None,
+            ..packed.request(number, terminal)
+        })
+    }
+
+    /// A number that nobody who looks has.
+    fn viewer(&self) -> u32 {
+        let mut random = [0; 4];
+        self.engine.surroundings().entropy.fill(&mut random);
+        (PLAIN + 1) | u32::from_ne_bytes(random)
+    }
+
+    fn tmux(socket: &Path, words: &[&str]) -> Vec<OsString> {
+        let mut argv: Vec<OsString> = ["tmux", "-u", "-S"].map(OsString::from).to_vec();
+        argv.push(socket.into());
+        argv.extend(words.iter().map(OsString::from));
+        argv
+    }
+
+    /// What a short command printed.
+    fn ask(&self, argv: Vec<OsString>) -> Result<String, EngineError> {
+        let request = self.request(argv, self.viewer(), None)?;
+        let mut running = self.keeper.run(&request)?;
+        running.stdin = None;
+        let mut said = String::new();
+        if let Some(stdout) = running.stdout.take() {
+            // A command that cannot be started says nothing.
+            drop(std::fs::File::from(stdout).read_to_string(&mut said));
+        }
+        running.over()?;
+        Ok(said)
+    }
+
+    /// How many look at the session; nothing if there is none.
+    fn tmux_viewers(&self, socket: &Path) -> Result<Option<u32>, EngineError> {
+        let format = "#{session_name} #{session_attached}";
+        let said = self.ask(Self::tmux(socket, &["list-sessions", "-F", format]))?;
+        let name = session(&self.record);
+        Ok(said.lines().find_map(|line| {
+            let (found, viewers) = line.split_once(' ')?;
+            (found == name).then(|| viewers.parse().unwrap_or(0))
+        }))
+    }
+
+    /// Opens a terminal where there is none.
+    fn open(&self, kind: TerminalKind, shell: OsString) -> Result<(), EngineError> {
+        match kind {
+            TerminalKind::Plain => {
+                let request = self.request(vec![shell], PLAIN, Some(FIRST_WINDOW))?;
+                let running = self.keeper.terminal(&request)?;
+                running.leave()?;
+                running.over()?;
+            }
+            TerminalKind::Tmux => {
+                if let Some(socket) = tmux(self.engine, &self.blueprint) {
+                    self.open_tmux(&socket, shell)?;
+                }
+            }
+        }
+        let fact = Fact::TerminalOpened {
+            session: session(&self.record),
+        };
+        let (project, id, at) = (self.record.project, self.record.id, self.engine.now());
+        self.here
+            .write(|store| store.append(project, Some(id), at, &fact))?;
+        Ok(())
+    }
+
+    /// The person's own settings of tmux hold, except where they would end the session when nobody
+    /// looks.
+    fn open_tmux(&self, socket: &Path, shell: OsString) -> Result<(), EngineError> {
+        let name = session(&self.record);
+        let (rows, columns) = (FIRST_WINDOW.rows, FIRST_WINDOW.columns);
+        let (rows, columns) = (rows.to_string(), columns.to_string());
+        let mut argv = Self::tmux(
+            socket,
+            &[
+                "new-session",
+                "-d",
+                "-s",
+                &name,
+                "-x",
+                &columns,
+                "-y",
+                &rows,
+            ],
+        );
+        argv.push(shell);
+        let title = format!("[{}] ", self.record.alias);
+        let target = format!("={name}:");
+        let words = [
+            [
+                ";",
+                "set-option",
+                "-t",
+                &target,
+                "destroy-unattached",
+                "off",
+            ],
+            [";", "set-option", "-t", &target, "status-left", &title],
+            [";", "set-option", "-t", &target, "status-left-length", "40"],
+        ];
+        argv.extend(words.as_flattened().iter().map(OsString::from));
+        argv.extend([";", "set-option", "-s", "exit-unattached", "off"].map(OsString::from));
+        self.ask(argv)?;
+        if self.tmux_viewers(socket)?.is_some() {
+            return Ok(());
+        }
+        Err(EngineError::Inside {
+            doing: "open a terminal in",
+            alias: self.record.alias.clone(),
+            said: "tmux did not start; `--plain` does without it".to_owned(),
+        })
+    }
+
+    /// Shows the keeper's terminal. Whether it is over.
+    fn look_at_plain(&self, streams: Streams<'_>) -> Result<bool, EngineError> {
+        let window = streams.terminal.unwrap_or(FIRST_WINDOW);
+        // Were it to end this very moment, a viewer would find a new one; so the shell is named.
+        let shell = self.engine.surroundings().variable("SHELL");
+        let shell = shell.map_or_else(|| "/bin/sh".into(), OsString::from);
+        let request = self.request(vec![shell], PLAIN, Some(window))?;
+        let running = self.keeper.terminal(&request)?;
+        let resize = |size| drop(running.resize(size));
+        let leave = |_| drop(running.leave());
+        show(&running, streams, &leave, Some(&resize))?;
+        let status = self.keeper_again().and_then(|keeper| Ok(keeper.status()?));
+        Ok(status.map_or(true, |status| status.terminal.is_none()))
+    }
+
+    /// Shows the tmux session. Whether it is over.
+    fn look_at_tmux(&self, streams: Streams<'_>) -> Result<bool, EngineError> {
+        let Some(socket) = tmux(self.engine, &self.blueprint) else {
+            return Ok(true);
+        };
+        let window = streams.terminal.unwrap_or(FIRST_WINDOW);
+        let target = format!("={}", session(&self.record));
+        let argv = Self::tmux(&socket, &["attach-session", "-t", &target]);
+        let request = self.request(argv, self.viewer(), Some(window))?;
+        let running = self.keeper.run(&request)?;
+        let end = |signal| drop(running.signal(signal));
+        show(&running, streams, &end, None)?;
+        let desk = Self::new(
+            self.engine,
+            self.here,
+            self.record.clone(),
+            match self.keeper_again() {
+                Ok(keeper) => keeper,
+                // The sandbox ended under the viewer.
+                Err(_) => return Ok(true),
+            },
+        )?;
+        Ok(desk.tmux_viewers(&socket)?.is_none())
+    }
+
+    fn keeper_again(&self) -> Result<Keeper, EngineError> {
+        Ok(self.here.keeper(self.engine, self.record.id)?)
+    }
+}
+
+/// Carries keys and output until the viewer leaves or there is nothing to see any more.
+fn show(
+    running: &Running,
+    streams: Streams<'_>,
+    signal: &dyn Fn(i32),
+    resize: Option<&dyn Fn(WindowSize)>,
+) -> Result<(), EngineError> {
+    let terminal = running
+        .terminal
+        .as_ref()
+        .map(std::os::fd::OwnedFd::try_clone)
+        .transpose()
+        .map_err(EngineError::io("look at the terminal"))?;
+    let ends = Ends {
+        stdin: None,
+        stdout: None,
+        stderr: None,
+        terminal,
+        done: running.done.as_fd(),
+        signal,
+        resize,
+    };
+    relay::relay(ends, streams, &mut OutputLog::nowhere(), None)
+        .map_err(EngineError::io("carry what the terminal shows"))?;
+    // A keeper that went away under the viewer is a way to end.
+    drop(running.over());
+    Ok(())
+}

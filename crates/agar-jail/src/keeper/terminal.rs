@@ -1,0 +1,284 @@
+//! A terminal that belongs to the sandbox and not to whoever looks at it.
+//!
+//! Where there is no tmux inside, the keeper itself holds the near end: it lives exactly as long as
+//! the sandbox, so a viewer may go, crash or come back without the command noticing. The last output
+//! is kept for those who come later. A keeper whose sandbox has no terminal pays nothing for this.
+
+use crate::client::WindowSize;
+use rustix::event::PollFlags;
+use rustix::fd::{BorrowedFd, OwnedFd};
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketFlags, SocketType};
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::AsFd as _;
+
+/// How much of the last output is kept for those who come later.
+const RING_BYTES: usize = 64 << 10;
+
+/// How much is carried at once.
+const PORTION: usize = 4 << 10;
+
+/// The terminal of a sandbox, on which one run takes place.
+pub(super) struct Terminal {
+    /// The run.
+    pub(super) number: u32,
+    /// The near end; there once the command has started.
+    near: Option<OwnedFd>,
+    recent: Ring,
+    size: WindowSize,
+}
+
+/// The last bytes of a stream, each known by its place in the whole.
+#[derive(Default)]
+struct Ring {
+    bytes: VecDeque<u8>,
+    /// The place after the last byte.
+    end: u64,
+}
+
+/// Someone who looks at the terminal, as far as the keeper is concerned.
+pub(super) struct Viewer {
+    stream: OwnedFd,
+    /// The place in the output up to which it has been sent.
+    at: u64,
+    /// Keys that the command has not taken yet.
+    keys: Vec<u8>,
+}
+
+impl Ring {
+    fn add(&mut self, bytes: &[u8]) {
+        self.bytes.extend(bytes);
+        self.end += bytes.len() as u64;
+        let beyond = self.bytes.len().saturating_sub(RING_BYTES);
+        self.bytes.drain(..beyond);
+    }
+
+    fn start(&self) -> u64 {
+        self.end - self.bytes.len() as u64
+    }
+
+    /// Where a newcomer begins: at a line that is there from its first byte.
+    fn first_line(&self) -> u64 {
+        if self.start() == 0 {
+            return 0;
+        }
+        let newline = self.bytes.iter().position(|&byte| byte == b'\n');
+        newline.map_or(self.start(), |at| self.start() + at as u64 + 1)
+    }
+
+    /// A piece of what follows a place. Who fell too far behind goes on with what is left.
+    fn after(&self, at: u64) -> (u64, &[u8]) {
+        let at = at.max(self.start());
+        let skip = usize::try_from(at - self.start()).unwrap_or(usize::MAX);
+        let (first, second) = self.bytes.as_slices();
+        let piece = match first.get(skip..) {
+            Some(piece) if !piece.is_empty() => piece,
+            Some(_) | None => second
+                .get(skip.saturating_sub(first.len())..)
+                .unwrap_or(&[]),
+        };
+        (at, &piece[..piece.len().min(PORTION)])
+    }
+}
+
+impl Terminal {
+    /// A terminal whose command is about to start.
+    pub(super) fn new(number: u32, size: WindowSize) -> Self {
+        Self {
+            number,
+            near: None,
+            recent: Ring::default(),
+            size,
+        }
+    }
+
+    /// The command has started on it.
+    pub(super) fn stands(&mut self, near: OwnedFd) -> io::Result<()> {
+        unblock(near.as_fd())?;
+        self.near = Some(near);
+        Ok(())
+    }
+
+    pub(super) fn near(&self) -> Option<BorrowedFd<'_>> {
+        self.near.as_ref().map(OwnedFd::as_fd)
+    }
+
+    /// Someone new who looks at it, and the end of the stream that is theirs.
+    pub(super) fn welcome(&self) -> io::Result<(Viewer, OwnedFd)> {
+        let flags = SocketFlags::CLOEXEC;
+        let (ours, theirs) =
+            rustix::net::socketpair(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+        unblock(ours.as_fd())?;
+        let viewer = Viewer {
+            stream: ours,
+            at: self.recent.first_line(),
+            keys: Vec::new(),
+        };
+        Ok((viewer, theirs))
+    }
+
+    /// Takes what the command printed. Whether there may be more at once.
+    pub(super) fn read(&mut self) -> bool {
+        let Some(near) = &self.near else {
+            return false;
+        };
+        let mut buffer = [0; PORTION];
+        match rustix::io::read(near, &mut buffer) {
+            Ok(0) | Err(Errno::IO) => {
+                // The last process on the terminal closed it; how the run ended is told apart.
+                self.near = None;
+                false
+            }
+            Ok(count) => {
+                self.recent.add(&buffer[..count]);
+                true
+            }
+            Err(errno) => errno == Errno::INTR,
+        }
+    }
+
+    /// The window of whoever came or moved last is the terminal's.
+    pub(super) fn resize(&mut self, size: WindowSize) {
+        let Some(near) = &self.near else {
+            self.size = size;
+            return;
+        };
+        let unchanged = std::mem::replace(&mut self.size, size) == size;
+        let wanted = rustix::termios::Winsize {
+            ws_row: size.rows,
+            ws_col: size.columns,
+            ws_xpixel: 0,
+            ws_ypixel: 0,
+        };
+        // A terminal that is gone needs no size.
+        let _ = rustix::termios::tcsetwinsize(near, wanted);
+        if unchanged && let Ok(front) = rustix::termios::tcgetpgrp(near) {
+            // The kernel says nothing of a size that stayed, but a newcomer wants the picture drawn.
+            let _ = rustix::process::kill_process_group(front, rustix::process::Signal::WINCH);
+        }
+    }
+}
+
+impl Viewer {
+    /// The stream, and what of it is worth waking up for.
+    pub(super) fn interest(&self, terminal: &Terminal) -> (BorrowedFd<'_>, PollFlags) {
+        let mut events = PollFlags::empty();
+        if self.keys.is_empty() {
+            events |= PollFlags::IN;
+        }
+        if self.at < terminal.recent.end {
+            events |= PollFlags::OUT;
+        }
+        (self.stream.as_fd(), events)
+    }
+
+    /// Whether the command still has to take keys of this viewer.
+    pub(super) fn has_keys(&self) -> bool {
+        !self.keys.is_empty()
+    }
+
+    /// Carries what can be carried without waiting. Whether the viewer is still there.
+    pub(super) fn carry(&mut self, terminal: &Terminal) -> bool {
+        self.show(terminal) && self.listen() && self.press(terminal)
+    }
+
+    /// Sends output.
+    pub(super) fn show(&mut self, terminal: &Terminal) -> bool {
+        loop {
+            let (at, piece) = terminal.recent.after(self.at);
+            self.at = at;
+            if piece.is_empty() {
+                return true;
+            }
+            let flags = rustix::net::SendFlags::NOSIGNAL;
+            match rustix::net::send(&self.stream, piece, flags) {
+                Ok(count) => self.at += count as u64,
+                Err(Errno::AGAIN | Errno::INTR) => return true,
+                Err(_) => return false,
+            }
+        }
+    }
+
+    fn listen(&mut self) -> bool {
+        if self.has_keys() {
+            return true;
+        }
+        let mut buffer = [0; PORTION];
+        match rustix::io::read(&self.stream, &mut buffer) {
+            Ok(0) => false,
+            Ok(count) => {
+                self.keys.extend_from_slice(&buffer[..count]);
+                true
+            }
+            Err(errno) => matches!(errno, Errno::AGAIN | Errno::INTR),
+        }
+    }
+
+    fn press(&mut self, terminal: &Terminal) -> bool {
+        let (Some(near), true) = (terminal.near(), self.has_keys()) else {
+            return true;
+        };
+        if let Ok(count) = rustix::io::write(near, &self.keys) {
+            self.keys.drain(..count);
+        }
+        // A command that does not read its keys now may later; one that is gone is told apart.
+        true
+    }
+}
+
+fn unblock(fd: BorrowedFd<'_>) -> io::Result<()> {
+    let flags = rustix::fs::fcntl_getfl(fd)?;
+    Ok(rustix::fs::fcntl_setfl(fd, flags | OFlags::NONBLOCK)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_output_is_kept_and_a_newcomer_begins_with_a_whole_line() {
+        let mut ring = Ring::default();
+        ring.add(b"one\n");
+        assert_eq!((ring.first_line(), ring.after(0)), (0, (0, &b"one\n"[..])));
+        let line = format!("{}\n", "x".repeat(99));
+        for _ in 0..1000 {
+            ring.add(line.as_bytes());
+        }
+        assert_eq!(ring.bytes.len(), RING_BYTES);
+        let (at, piece) = ring.after(ring.first_line());
+        assert!(piece.starts_with(b"xxx") && (at - 4).is_multiple_of(100));
+    }
+
+    #[test]
+    fn who_fell_behind_goes_on_with_what_is_left() {
+        let mut ring = Ring::default();
+        ring.add(&vec![b'a'; RING_BYTES]);
+        ring.add(&vec![b'b'; RING_BYTES]);
+        let (at, piece) = ring.after(0);
+        assert_eq!(at, RING_BYTES as u64);
+        assert!(piece.iter().all(|&byte| byte == b'b'));
+        assert_eq!(ring.after(ring.end).1, b"");
+    }
+
+    #[test]
+    fn a_stream_is_read_to_its_end_across_the_seam_of_the_ring() {
+        let mut ring = Ring::default();
+        let mut at = 0;
+        let mut seen = Vec::new();
+        let mut sent = Vec::new();
+        for round in 0_u32..3000 {
+            let text = format!("line {round} of many\n");
+            ring.add(text.as_bytes());
+            sent.extend_from_slice(text.as_bytes());
+            while let (from, piece) = ring.after(at)
+                && !piece.is_empty()
+            {
+                seen.extend_from_slice(piece);
+                at = from + piece.len() as u64;
+            }
+        }
+        assert_eq!(seen, sent);
+    }
+}

@@ -1,0 +1,112 @@
+//! `agar shell`: a shell in a sandbox, made for it if none is named.
+
+use super::attach;
+use crate::DONE;
+use crate::args::{LimitArgs, WallArgs};
+use crate::context::Context;
+use crate::report::Failure;
+use crate::ui::Form;
+use crate::ui::block::{self, Block};
+use crate::ui::ending;
+use agar_engine::attach::{AttachRequest, prepare};
+use agar_engine::create::{CreateRequest, create};
+use agar_engine::diff::{DiffRequest, diff};
+use agar_engine::remove::{RemoveRequest, remove};
+use agar_engine::stop::{StopRequest, stop};
+
+/// Open a shell in a new sandbox, or in one that is there
+///
+/// Without a name a sandbox is made from the project as it is now. Leaving with Ctrl-b d keeps
+/// everything going for `agar attach`; ending the shell ends a sandbox made for it, which is kept
+/// if the project changed inside.
+#[derive(Debug, Clone, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  agar shell                             look around, break things
+  agar shell calm-fern                   the same as agar attach calm-fern
+  agar shell --net host --memory 2G")]
+pub struct ShellArgs {
+    /// The sandbox; a new one if left out
+    #[arg(value_name = "SANDBOX")]
+    pub sandbox: Option<String>,
+
+    /// A plain terminal, even where there is tmux
+    #[arg(long)]
+    pub plain: bool,
+
+    /// Which walls.
+    #[command(flatten)]
+    pub walls: WallArgs,
+
+    /// Which limits.
+    #[command(flatten)]
+    pub limits: LimitArgs,
+}
+
+/// Opens it.
+pub fn run(args: &ShellArgs, context: &Context) -> Result<u8, Failure> {
+    if let Some(sandbox) = &args.sandbox {
+        let args = attach::AttachArgs {
+            sandbox: Some(sandbox.clone()),
+            plain: args.plain,
+        };
+        return attach::run(&args, context);
+    }
+    let engine = context.engine()?;
+    let made = create(
+        &engine,
+        &CreateRequest {
+            options: args.walls.options(args.limits, context.environment.agent()),
+            alias: None,
+        },
+    )?;
+    let request = AttachRequest {
+        sandbox: Some(made.sandbox.id.to_string()),
+        shell: Some(context.environment.shell()),
+        plain: args.plain,
+    };
+    if context.ui.form == Form::Json {
+        context.ui.show_json(&prepare(&engine, &request)?)?;
+        return Ok(DONE);
+    }
+    context.ui.say_block(&ending::heading(&made.sandbox));
+    let answer = attach::view(context, &engine, &request)?;
+    let alias = &made.sandbox.alias;
+    if !answer.over {
+        let line = format!("{alias} · goes on · `agar attach {alias}` comes back");
+        context.ui.say_block(&Block::new().line(block::KEPT, line));
+        return Ok(DONE);
+    }
+    let changed = diff(
+        &engine,
+        &DiffRequest {
+            sandbox: request.sandbox.clone(),
+            ..DiffRequest::default()
+        },
+    )?;
+    let block = if changed.changes.is_empty() {
+        remove(
+            &engine,
+            &RemoveRequest {
+                sandboxes: request.sandbox.into_iter().collect(),
+                force: true,
+                all: false,
+            },
+        )?;
+        Block::new().line(block::REMOVED, format!("{alias} · nothing changed in it"))
+    } else {
+        stop(
+            &engine,
+            &StopRequest {
+                sandboxes: request.sandbox.into_iter().collect(),
+                all: false,
+            },
+        )?;
+        let line = format!(
+            "{alias} · `agar diff {alias}` shows its changes, `agar apply {alias}` applies them"
+        );
+        Block::new().line(block::KEPT, line)
+    };
+    context.ui.say_block(&block);
+    Ok(DONE)
+}
