@@ -1,0 +1,12 @@
+//! Cells, from outside.
+
+#[cfg(test)]
+mod containment;
+#[cfg(test)]
+mod genomes;
+#[cfg(test)]
+mod kit;
+#[cfg(test)]
+mod states;
+#[cfg(test)]
+mod trees;
