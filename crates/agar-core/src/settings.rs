@@ -17,7 +17,7 @@ mod resolve;
 mod seed;
 mod value;
 
-pub use check::Check;
+pub use check::{Check, Measure};
 pub use key::{Key, Kind, Merge};
 pub use layer::{Layer, Origin, Source};
 pub use reference::reference;

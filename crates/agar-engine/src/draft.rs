@@ -18,6 +18,8 @@ use std::sync::Arc;
 pub(crate) struct Draft {
     pub(crate) new: NewSandbox,
     pub(crate) blueprint: Blueprint,
+    /// How many checks the project declares.
+    pub(crate) checks: usize,
     /// Whether freezing in the background would make the next start better.
     pub(crate) freeze_later: bool,
     /// Keeps the generation from being collected until the sandbox is on record.
@@ -88,6 +90,7 @@ pub(crate) fn draft(
     Ok(Draft {
         new,
         blueprint,
+        checks: settings.checks.len(),
         freeze_later: base.freeze_later,
         _hold: base.hold,
     })

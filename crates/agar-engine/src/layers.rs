@@ -71,8 +71,12 @@ pub(crate) fn copy(tier: Tier, stacks: &[Stack], directory: &Path) -> Option<Cop
 
 /// Copies the project where there are no layers, as an upper layer that hides everything below it.
 fn fill(copy: &Copy, root: &Path) -> Result<(), EngineError> {
-    make_private(&copy.temporary).map_err(EngineError::io("make a place for temporary files"))?;
     agar_sandbox::copy::tree(root, &copy.project, Fidelity::Project).map_err(PrepareError::from)?;
+    mark_whole(copy)
+}
+
+/// Marks a copy of the project as hiding everything below it.
+pub(crate) fn mark_whole(copy: &Copy) -> Result<(), EngineError> {
     rustix::fs::setxattr(&copy.project, OPAQUE, b"y", XattrFlags::empty())
         .map_err(|errno| EngineError::io("mark the copy of the project")(errno.into()))
 }
@@ -88,6 +92,15 @@ pub(crate) fn home(engine: &Engine) -> Option<PathBuf> {
 
 /// Makes the directories of a new sandbox.
 pub(crate) fn make(directory: &Path, blueprint: &Blueprint) -> Result<(), EngineError> {
+    make_bare(directory, blueprint)?;
+    match &blueprint.copy {
+        Some(copy) => fill(copy, &blueprint.root),
+        None => Ok(()),
+    }
+}
+
+/// Makes the directories of a new sandbox, with nothing in them.
+pub(crate) fn make_bare(directory: &Path, blueprint: &Blueprint) -> Result<(), EngineError> {
     let stacks = &blueprint.stacks;
     make_private(directory)
         .and_then(|()| make_private(&directory.join("runs")))
@@ -101,7 +114,8 @@ pub(crate) fn make(directory: &Path, blueprint: &Blueprint) -> Result<(), Engine
         make_upper(stack).map_err(doing())?;
     }
     match &blueprint.copy {
-        Some(copy) => fill(copy, &blueprint.root),
+        Some(copy) => make_private(&copy.temporary)
+            .map_err(EngineError::io("make a place for temporary files")),
         None => Ok(()),
     }
 }

@@ -12,6 +12,7 @@ pub mod approve;
 pub mod attach;
 mod blueprint;
 mod changes;
+pub mod check;
 pub mod config;
 pub mod copy_files;
 pub mod create;

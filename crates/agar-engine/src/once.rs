@@ -37,6 +37,8 @@ pub(crate) struct Once {
     pub(crate) blueprint: Blueprint,
     pub(crate) ended: Ended,
     pub(crate) keep: Keep,
+    /// How many checks the project declares.
+    pub(crate) checks: usize,
 }
 
 /// Makes a sandbox, runs one command in it, ends everything it started and asks for the verdict.
@@ -86,6 +88,7 @@ pub(crate) fn once(
         blueprint: draft.blueprint,
         ended,
         keep,
+        checks: draft.checks,
     })
 }
 

@@ -46,6 +46,9 @@ pub struct RunAnswer {
     pub kept: bool,
     /// What the run changed; only `try` computes it.
     pub changes: Option<ChangeView>,
+    /// Whether the project declares checks that this change should pass; `check` runs them.
+    #[serde(skip)]
+    pub checks_due: bool,
 }
 
 /// Runs one command in a new sandbox and ends everything it started.
@@ -78,6 +81,10 @@ pub(crate) fn answer(
         sandbox: view::sandbox_with(&once.record, &once.blueprint, once.ended.number),
         run: view::run(&run),
         kept: once.keep == Keep::Yes,
+        checks_due: once.checks > 0
+            && once.ended.end.is_success()
+            && !once.ended.notes.interrupted
+            && changes.as_ref().is_some_and(|changes| !changes.is_empty()),
         changes,
     })
 }

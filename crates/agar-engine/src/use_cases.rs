@@ -28,7 +28,7 @@ const fn case(
 }
 
 /// All of them, in the order of the help.
-pub const USE_CASES: [UseCase; 22] = [
+pub const USE_CASES: &[UseCase] = &[
     case("try_change", "try", "TryRequest", "RunAnswer"),
     case("run", "run", "RunRequest", "RunAnswer"),
     case("create", "create", "CreateRequest", "CreateAnswer"),
@@ -41,6 +41,7 @@ pub const USE_CASES: [UseCase; 22] = [
     case("inspect", "inspect", "InspectRequest", "InspectAnswer"),
     case("copy_files", "cp", "CopyRequest", "CopyAnswer"),
     case("diff", "diff", "DiffRequest", "DiffAnswer"),
+    case("check", "check", "CheckRequest", "CheckAnswer"),
     case("apply", "apply", "ApplyRequest", "ApplyAnswer"),
     case("undo", "undo", "UndoRequest", "UndoAnswer"),
     case("stop", "stop", "StopRequest", "StopAnswer"),

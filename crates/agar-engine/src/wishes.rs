@@ -6,7 +6,7 @@ use crate::here::Here;
 use crate::options::Caller;
 use crate::settings::{self, Loaded, Sources};
 use agar_core::limits::Limits;
-use agar_core::settings::{BaseChoice, Cleanup, Who};
+use agar_core::settings::{BaseChoice, Check, Cleanup, Who};
 use agar_core::walls::{BaseKind, Identity, Monitor, Network, Tier};
 use agar_jail::policy::OldWay;
 use std::ffi::OsString;
@@ -40,6 +40,8 @@ pub(crate) struct Wishes {
     pub(crate) unmask: Vec<String>,
     pub(crate) limits: Limits,
     pub(crate) old_ways: Vec<OldWay>,
+    /// What must hold before a change is worth applying.
+    pub(crate) checks: Vec<Check>,
     /// What the project asked for and did not get.
     pub(crate) held_back: Vec<String>,
 }
@@ -73,6 +75,7 @@ impl Wishes {
                 .iter()
                 .map(|word| old_way(word))
                 .collect::<Result<_, _>>()?,
+            checks: settings.checks,
             held_back: resolved
                 .held_back
                 .iter()

@@ -59,6 +59,19 @@ pub struct Trial {
 }
 
 impl Trial {
+    /// A check whose command did not run to its end.
+    pub const fn broken(why: String, wall_ms: u64) -> Self {
+        Self {
+            ended: Ended::Broken { why },
+            wall_ms,
+            report: None,
+            no_report: None,
+            errors: Vec::new(),
+            warnings: Vec::new(),
+            measured_milli: None,
+        }
+    }
+
     const fn exit(&self) -> Option<i32> {
         match &self.ended {
             Ended::Exited { code } => Some(*code),

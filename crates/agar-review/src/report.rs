@@ -229,6 +229,19 @@ impl Report {
             .map(|(name, _)| name.as_str())
     }
 
+    /// Takes in another part of the same report.
+    pub fn absorb(&mut self, other: Self) {
+        for (name, test) in other.tests {
+            self.add(&name, test.status, test.message.as_deref());
+        }
+        self.unnamed.passed = self.unnamed.passed.saturating_add(other.unnamed.passed);
+        self.unnamed.failed = self.unnamed.failed.saturating_add(other.unnamed.failed);
+        self.unnamed.skipped = self.unnamed.skipped.saturating_add(other.unnamed.skipped);
+        if let Some(why) = other.cut_short {
+            self.cut(why);
+        }
+    }
+
     /// Makes names that begin with a directory relative to it.
     pub fn relative_to(&mut self, directory: &str) {
         let prefix = format!("{}/", directory.trim_end_matches('/'));

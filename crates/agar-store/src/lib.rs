@@ -9,6 +9,7 @@
 //! writes go through [`Store::write`], one at a time, all or nothing.
 
 mod approval;
+mod base_check;
 mod check;
 mod column;
 mod fact;

@@ -7,10 +7,13 @@
 use rusqlite::Connection;
 
 /// Each step, in order. The first has number 1.
-const STEPS: [&str; VERSION as usize] = [include_str!("../migrations/0001_founding.sql")];
+const STEPS: [&str; VERSION as usize] = [
+    include_str!("../migrations/0001_founding.sql"),
+    include_str!("../migrations/0002_base_checks.sql"),
+];
 
 /// The number of the newest schema that this agar knows.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Marks the file as agar's: "agar" in ASCII, where SQLite keeps such marks.
 pub(crate) const MARK: u32 = 0x6167_6172;
@@ -72,6 +75,7 @@ mod tests {
             .unwrap();
         let steps = [
             STEPS[0],
+            STEPS[1],
             "ALTER TABLE project ADD COLUMN colour TEXT; DELETE FROM project; CREATE TABLE run (x);",
         ];
         let transaction = connection.transaction().unwrap();

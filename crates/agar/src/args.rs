@@ -120,6 +120,7 @@ pub enum Verb {
     Inspect(commands::inspect::InspectArgs),
     Cp(commands::cp::CpArgs),
     Diff(commands::diff::DiffArgs),
+    Check(commands::check::CheckArgs),
     Apply(commands::apply::ApplyArgs),
     Merge(commands::merge::MergeArgs),
     Undo(commands::undo::UndoArgs),

@@ -3,6 +3,7 @@
 pub mod apply;
 pub mod approve;
 pub mod attach;
+pub mod check;
 pub mod completion;
 pub mod config;
 pub mod cp;
@@ -52,6 +53,7 @@ pub fn dispatch(verb: &Verb, context: &Context) -> Result<u8, Failure> {
         Verb::Inspect(args) => inspect::run(args, context),
         Verb::Cp(args) => cp::run(args, context),
         Verb::Diff(args) => diff::run(args, context),
+        Verb::Check(args) => check::run(args, context),
         Verb::Apply(args) => apply::run(args, context),
         Verb::Merge(args) => merge::run(args, context),
         Verb::Undo(args) => undo::run(args, context),

@@ -6,6 +6,7 @@
 
 pub mod block;
 pub mod changes;
+pub mod checks;
 pub mod ending;
 pub mod human;
 pub mod merging;

@@ -141,7 +141,7 @@ keys! {
     UiEnableTournaments, "ui.enable_tournaments", Flag, "true",
         "Offer tournaments on the page.";
     Check, "check", Checks, "",
-        "Declared checks: `[[check]]` with name and run.";
+        "Declared checks: `[[check]]` with name and run, and if wanted directory, `timeout_s`, report, format, `must_pass` and measure.";
 }
 
 impl Key {

@@ -5,6 +5,7 @@
 
 use super::jsonc;
 use agar_core::settings::Check;
+use agar_review::Format;
 use serde_json::Value;
 use std::path::Path;
 
@@ -110,12 +111,15 @@ impl Top<'_> {
 }
 
 fn check(name: &str, run: &str) -> Check {
+    Check::new(name, run)
+}
+
+/// A check that prints what each test did.
+fn tests(name: &str, run: &str, format: Format) -> Check {
     Check {
-        name: name.to_owned(),
-        run: run.to_owned(),
-        directory: None,
-        timeout_s: None,
-        report: None,
+        report: Some("-".to_owned()),
+        format: Some(format.word().to_owned()),
+        ..Check::new(name, run)
     }
 }
 
@@ -141,14 +145,15 @@ fn cargo(top: &Top<'_>) -> Option<Vec<Check>> {
     } else {
         ""
     };
-    let tests = if top.has(".config/nextest.toml") {
-        format!("cargo nextest run{all}")
+    let test = if top.has(".config/nextest.toml") {
+        tests("test", &format!("cargo nextest run{all}"), Format::Nextest)
     } else {
-        format!("cargo test{all}")
+        let run = format!("cargo test{all} --no-fail-fast");
+        tests("test", &run, Format::Libtest)
     };
     Some(vec![
         check("build", &format!("cargo check{all} --all-targets")),
-        check("test", &tests),
+        test,
     ])
 }
 
@@ -198,14 +203,15 @@ fn python(top: &Top<'_>) -> Option<Vec<Check>> {
     if asked.contains("mypy") || top.has("mypy.ini") {
         checks.push(check("types", &format!("{runner}mypy .")));
     }
-    let tests = if asked.contains("pytest") || top.first(&["pytest.ini", "conftest.py"]).is_some() {
-        "pytest"
+    if asked.contains("pytest") || top.first(&["pytest.ini", "conftest.py"]).is_some() {
+        let run = format!("{runner}pytest -v");
+        checks.push(tests("test", &run, Format::Pytest));
     } else if top.has("tests") {
-        "python -m unittest discover"
-    } else {
-        return Some(checks);
-    };
-    checks.push(check("test", &format!("{runner}{tests}")));
+        checks.push(check(
+            "test",
+            &format!("{runner}python -m unittest discover"),
+        ));
+    }
     Some(checks)
 }
 
@@ -214,14 +220,18 @@ fn go(top: &Top<'_>) -> Option<Vec<Check>> {
     Some(vec![
         check("build", "go build ./..."),
         check("vet", "go vet ./..."),
-        check("test", "go test ./..."),
+        tests("test", "go test -json ./...", Format::GoJson),
     ])
 }
 
 fn maven(top: &Top<'_>) -> Option<Vec<Check>> {
     top.first(&["pom.xml"])?;
     let program = if top.has("mvnw") { "./mvnw" } else { "mvn" };
-    Some(vec![check("test", &format!("{program} -B -q test"))])
+    Some(vec![Check {
+        report: Some("target/surefire-reports/TEST-*.xml".to_owned()),
+        format: Some(Format::Junit.word().to_owned()),
+        ..Check::new("test", &format!("{program} -B -q test"))
+    }])
 }
 
 fn gradle(top: &Top<'_>) -> Option<Vec<Check>> {
@@ -231,7 +241,11 @@ fn gradle(top: &Top<'_>) -> Option<Vec<Check>> {
     } else {
         "gradle"
     };
-    Some(vec![check("test", &format!("{program} test"))])
+    Some(vec![Check {
+        report: Some("build/test-results/test/TEST-*.xml".to_owned()),
+        format: Some(Format::Junit.word().to_owned()),
+        ..Check::new("test", &format!("{program} test"))
+    }])
 }
 
 fn elixir(top: &Top<'_>) -> Option<Vec<Check>> {

@@ -3,6 +3,7 @@
 use super::failure::{Position, SettingsError};
 use agar_core::settings::{Check, Key, Layer, NotAValue, Origin, Raw, Source};
 use agar_core::suggest;
+use agar_review::Format;
 use serde::Deserialize as _;
 use std::path::Path;
 use toml::Spanned;
@@ -140,11 +141,21 @@ impl Reader<'_> {
             }
         }
         let source = toml::de::ValueDeserializer::from(item.clone());
-        Check::deserialize(source).map_err(|error| {
+        let check = Check::deserialize(source).map_err(|error| {
             let start = error.span().map_or(item.span().start, |span| span.start);
             let fault = fault("write name and run", error.message().trim());
             self.bad("check", start, fault)
-        })
+        })?;
+        match &check.format {
+            Some(word) if Format::from_word(word).is_none() => {
+                let words = Format::ALL.map(Format::word);
+                let wanted = format!("choose one of {}", words.join(", "));
+                let mut fault = fault(&wanted, word);
+                fault.suggestion = suggest::nearest(word, words).map(str::to_owned);
+                Err(self.bad("check.format", item.span().start, fault))
+            }
+            Some(_) | None => Ok(check),
+        }
     }
 
     fn bad(&self, key: &str, start: usize, fault: NotAValue) -> SettingsError {
@@ -278,6 +289,10 @@ mod tests {
         );
         let twice = "[[check]]\nname='a'\nrun='b'\n[[check]]\nname='a'\nrun='c'";
         assert!(complaint(twice).0.contains("its own name"));
+        let (said, remedy) = complaint("[[check]]\nname='a'\nrun='b'\nformat='junitt'");
+        assert!(said.contains("choose one of junit, tap"), "{said}");
+        let value = "junit".to_owned();
+        assert_eq!(remedy, Some(Remedy::Suggest { value }));
     }
 
     #[test]

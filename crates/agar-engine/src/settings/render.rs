@@ -64,6 +64,11 @@ fn checks(text: &mut String, found: &[Detected]) {
             quoted(&check.name),
             quoted(&check.run)
         );
+        for (field, value) in [("report", &check.report), ("format", &check.format)] {
+            if let Some(value) = value {
+                let _ = writeln!(text, "{field} = {}", quoted(value));
+            }
+        }
     }
 }
 

@@ -225,7 +225,7 @@ fn each_ecosystem_is_told_by_its_files() {
             "cargo",
             vec![
                 "cargo check --workspace --all-targets",
-                "cargo test --workspace",
+                "cargo test --workspace --no-fail-fast",
             ],
         ),
         (
@@ -245,12 +245,12 @@ fn each_ecosystem_is_told_by_its_files() {
                 ("project/uv.lock", ""),
             ],
             "python",
-            vec!["uv run ruff check .", "uv run pytest"],
+            vec!["uv run ruff check .", "uv run pytest -v"],
         ),
         (
             vec![("project/go.mod", "module x")],
             "go",
-            vec!["go build ./...", "go vet ./...", "go test ./..."],
+            vec!["go build ./...", "go vet ./...", "go test -json ./..."],
         ),
         (
             vec![("project/pom.xml", ""), ("project/mvnw", "")],

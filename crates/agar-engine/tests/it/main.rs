@@ -4,6 +4,7 @@
     reason = "a test whose world cannot be set up must stop there"
 )]
 
+mod checking;
 mod clearing;
 mod desk;
 mod living;

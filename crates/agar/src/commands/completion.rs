@@ -34,9 +34,9 @@ pub enum ShellChoice {
 }
 
 /// Commands whose first argument is a sandbox.
-const WITH_SANDBOX: [&str; 12] = [
-    "exec", "attach", "shell", "ps", "logs", "inspect", "diff", "apply", "merge", "stop", "rm",
-    "cp",
+const WITH_SANDBOX: &[&str] = &[
+    "exec", "attach", "shell", "ps", "logs", "inspect", "diff", "check", "apply", "merge", "stop",
+    "rm", "cp",
 ];
 
 /// Prints it.

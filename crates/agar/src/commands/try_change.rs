@@ -9,13 +9,15 @@ use crate::report::Failure;
 use crate::streams::{Lender, Way};
 use crate::ui::block::{self, Block};
 use crate::ui::palette::Tone;
-use crate::ui::{Form, changes, ending};
+use crate::ui::signals::Signals;
+use crate::ui::{Form, changes, checks, ending};
 use agar_core::fault::Kind;
 use agar_core::run::End;
 use agar_engine::apply::ApplyAnswer;
+use agar_engine::check::{CheckRequest, CheckView, Verdict};
 use agar_engine::run::RunAnswer;
 use agar_engine::try_change::{TryRequest, try_change};
-use agar_engine::{ChangeView, Command, SandboxView};
+use agar_engine::{ChangeView, Command, Engine, SandboxView};
 use serde::Serialize;
 use std::ffi::OsString;
 
@@ -37,14 +39,17 @@ Examples:
 Ctrl-C goes to the command; three in a row end the run. The sandbox is kept, and `agar diff` and
 `agar exec` look into it. If nobody can be asked, the sandbox is kept and nothing is applied.
 
-Exit status: 0 if the outcome is as asked, 1 if the command failed, 4 if a conflict is left, 5 if a
-limit ended it, 130 if you did.")]
+The project's checks (see `agar check`) run on what changed; with --yes a change that does not pass
+them is kept, not applied.
+
+Exit status: 0 if the outcome is as asked, 1 if the command or a check failed, 4 if a conflict is
+left, 5 if a limit ended it, 7 if a check could not decide, 130 if you ended it.")]
 pub struct TryArgs {
     /// The command and its arguments
     #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND", value_hint = clap::ValueHint::CommandWithArguments)]
     pub command: Vec<OsString>,
 
-    /// Apply without asking, if the command succeeds
+    /// Apply without asking, if the command succeeds and the checks pass
     #[arg(short, long, group = "decision")]
     pub yes: bool,
 
@@ -83,6 +88,8 @@ pub struct TryAnswer {
     /// The sandbox, the run and its changes.
     #[serde(flatten)]
     pub run: RunAnswer,
+    /// What the project's checks say about it.
+    pub checks: Vec<CheckView>,
     /// What became of the sandbox.
     pub decision: Decision,
     /// What was applied, or which conflicts stand in the way.
@@ -119,17 +126,64 @@ pub fn run(args: &TryArgs, context: &Context) -> Result<u8, Failure> {
     if context.ui.form == Form::Words {
         tell(context, &answer);
     }
-    let (decision, application) = decide::decide(args, context, (&engine, &signals), &answer)?;
-    let status = status(&answer, application.as_ref());
+    let checks = check(context, (&engine, &signals), &mut answer)?;
+    let tried = Tried {
+        answer: &answer,
+        checks: &checks,
+    };
+    let (decision, application) = decide::decide(args, context, (&engine, &signals), &tried)?;
+    let status = status(&tried, decision, application.as_ref());
     if context.ui.form == Form::Json {
         answer.kept = decision == Decision::Kept;
         context.ui.show_json(&TryAnswer {
             run: answer,
+            checks,
             decision,
             application,
         })?;
     }
     Ok(status)
+}
+
+/// A run and what the checks say about it.
+#[derive(Debug, Clone, Copy)]
+struct Tried<'a> {
+    answer: &'a RunAnswer,
+    checks: &'a [CheckView],
+}
+
+impl Tried<'_> {
+    /// What stands in the way of applying it.
+    fn verdict(&self) -> Verdict {
+        if succeeded(self.answer) {
+            checks::verdict(self.checks)
+        } else {
+            Verdict::Fail
+        }
+    }
+}
+
+/// Runs the project's checks on what changed.
+fn check(
+    context: &Context,
+    tools: (&Engine, &Signals),
+    answer: &mut RunAnswer,
+) -> Result<Vec<CheckView>, Failure> {
+    if !answer.checks_due || answer.run.interrupted {
+        return Ok(Vec::new());
+    }
+    let request = CheckRequest {
+        sandbox: Some(answer.sandbox.id.to_string()),
+        ..CheckRequest::default()
+    };
+    let checked = super::check::attached(context, tools, &request)?;
+    answer.run.interrupted |= checked.interrupted;
+    if context.ui.form == Form::Words {
+        let mut block = Block::new();
+        checks::summarize(&mut block, &checked.checks);
+        context.ui.say_block(&block);
+    }
+    Ok(checked.checks)
 }
 
 /// Says how the run ended and what it changed.
@@ -180,12 +234,22 @@ fn changed(changes: Option<&ChangeView>) -> bool {
     })
 }
 
-fn status(answer: &RunAnswer, application: Option<&ApplyAnswer>) -> u8 {
+fn status(tried: &Tried<'_>, decision: Decision, application: Option<&ApplyAnswer>) -> u8 {
+    let answer = tried.answer;
     if ending::was_interrupted(&answer.run) {
         return Kind::Interrupted.exit_code();
     }
     match &answer.run.end {
-        Some(End::Exited { code: 0 }) => application.map_or(DONE, super::apply::status),
+        Some(End::Exited { code: 0 }) => match (decision, tried.verdict()) {
+            // A person who applies it all the same has decided.
+            (Decision::Applied, _) | (_, Verdict::Pass) => {
+                application.map_or(DONE, super::apply::status)
+            }
+            (Decision::Kept | Decision::Discarded, Verdict::Fail) => Kind::Refused.exit_code(),
+            (Decision::Kept | Decision::Discarded, Verdict::Undecided) => {
+                Kind::Undecided.exit_code()
+            }
+        },
         Some(End::NotFound | End::NotExecutable { .. } | End::Stopped { .. } | End::Lost) => {
             ending::exit(&answer.run)
         }
@@ -216,7 +280,12 @@ mod tests {
             (End::NotExecutable { errno: 13 }, 126),
             (End::Lost, 125),
         ] {
-            assert_eq!(status(&ended(end.clone()), None), expected, "{end:?}");
+            let answer = ended(end.clone());
+            let tried = Tried {
+                answer: &answer,
+                checks: &[],
+            };
+            assert_eq!(status(&tried, Decision::Kept, None), expected, "{end:?}");
         }
     }
 
@@ -225,7 +294,30 @@ mod tests {
         let mut application = examples::apply();
         application.files[0].merge = agar_engine::apply::Merge::Conflict;
         let answer = ended(End::Exited { code: 0 });
-        assert_eq!(status(&answer, Some(&application)), 4);
+        let tried = Tried {
+            answer: &answer,
+            checks: &[],
+        };
+        assert_eq!(status(&tried, Decision::Kept, Some(&application)), 4);
+    }
+
+    #[test]
+    fn a_check_that_fails_or_cannot_decide_is_in_the_exit_status() {
+        let answer = ended(End::Exited { code: 0 });
+        let mut checks = examples::checks_failed();
+        let of = |checks: &[CheckView], decision| {
+            let tried = Tried {
+                answer: &answer,
+                checks,
+            };
+            status(&tried, decision, None)
+        };
+        assert_eq!(of(&checks, Decision::Kept), 1);
+        assert_eq!(of(&checks, Decision::Applied), 0, "a person decided");
+        checks[0].verdict = Verdict::Undecided;
+        assert_eq!(of(&checks, Decision::Kept), 7);
+        checks[0].must_pass = false;
+        assert_eq!(of(&checks, Decision::Kept), 0);
     }
 
     #[test]

@@ -3,6 +3,10 @@
 //! Each command has as many examples as it takes to show every field present and every field that
 //! may be absent, absent.
 
+mod checks;
+
+pub use checks::{checks_failed, checks_passed};
+
 use crate::commands::try_change::{Decision, TryAnswer};
 use crate::report::Failure;
 use agar_core::fault::{Kind, Remedy};
@@ -89,6 +93,7 @@ pub fn all() -> Vec<(&'static str, Vec<Value>)> {
             })),
         ),
         ("diff", values(diffs())),
+        ("check", values(checks::answers())),
         ("apply", values(applications())),
         ("undo", values([undo()])),
         ("rm", values([remove()])),
@@ -232,6 +237,7 @@ pub fn run_answer() -> RunAnswer {
         run: run(),
         kept: true,
         changes: Some(changes()),
+        checks_due: false,
     }
 }
 
@@ -245,6 +251,7 @@ fn run_answers() -> impl Iterator<Item = RunAnswer> {
             run,
             kept: true,
             changes,
+            checks_due: false,
         })
 }
 
@@ -253,6 +260,7 @@ fn tries() -> impl Iterator<Item = TryAnswer> {
         .zip(applications().map(Some).chain(std::iter::repeat(None)))
         .map(|(run, application)| TryAnswer {
             run,
+            checks: [checks_passed(), checks_failed()].concat(),
             decision: Decision::Kept,
             application,
         })

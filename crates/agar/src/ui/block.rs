@@ -33,6 +33,10 @@ pub const STOPPED: Label = Label::new("stopped", Tone::Warn);
 pub const APPLIED: Label = Label::new("applied", Tone::Good);
 /// Changes were taken back.
 pub const UNDONE: Label = Label::new("undone", Tone::Good);
+/// What the checks say.
+pub const CHECKS: Label = Label::new("checks", Tone::Good);
+/// A check could not tell.
+pub const UNDECIDED: Label = Label::new("undecided", Tone::Warn);
 /// A sandbox was given up.
 pub const DISCARDED: Label = Label::new("discarded", Tone::Dim);
 /// A sandbox is gone.

@@ -93,7 +93,7 @@ fn a_settings_file_is_written_once() {
     --- stderr
     wrote  [WORLD]/home/project/agar.toml · cargo
            check  cargo check --all-targets
-           check  cargo test
+           check  cargo test --no-fail-fast
     ");
     let again = world.agar(["init"]);
     assert_eq!(again.code(), 4, "{}", again.stderr);

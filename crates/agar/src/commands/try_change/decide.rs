@@ -1,6 +1,6 @@
 //! What becomes of the sandbox: said beforehand, asked now, or left for later.
 
-use super::{Decision, TryArgs, changed, say_kept, succeeded, tell};
+use super::{Decision, Tried, TryArgs, changed, say_kept, succeeded, tell};
 use crate::commands::{apply, diff, exec};
 use crate::context::Context;
 use crate::report::Failure;
@@ -10,6 +10,7 @@ use crate::ui::signals::Signals;
 use crate::ui::{Form, ending, human};
 use agar_core::fault::Kind;
 use agar_engine::apply::{ApplyAnswer, ApplyRequest};
+use agar_engine::check::Verdict;
 use agar_engine::diff::{DiffRequest, diff as changes_of};
 use agar_engine::exec::ExecRequest;
 use agar_engine::remove::{RemoveRequest, remove};
@@ -60,8 +61,9 @@ pub(super) fn decide(
     args: &TryArgs,
     context: &Context,
     tools: Tools<'_>,
-    answer: &RunAnswer,
+    tried: &Tried<'_>,
 ) -> Result<Decided, Failure> {
+    let answer = tried.answer;
     if args.keep || ending::was_interrupted(&answer.run) {
         return Ok(keep(context, answer));
     }
@@ -77,20 +79,26 @@ pub(super) fn decide(
     if !succeeded(answer) || !applicable {
         return Ok(keep(context, answer));
     }
-    if args.yes {
+    if args.yes && tried.verdict().is_pass() {
         return carry_out(context, tools, answer);
     }
-    if !context.ui.can_ask() {
+    if args.yes || !context.ui.can_ask() {
         return Ok(keep(context, answer));
     }
-    ask(context, tools, answer)
+    ask(context, tools, tried)
 }
 
-fn ask(context: &Context, tools: Tools<'_>, answer: &RunAnswer) -> Result<Decided, Failure> {
+fn ask(context: &Context, tools: Tools<'_>, tried: &Tried<'_>) -> Result<Decided, Failure> {
     let (engine, signals) = tools;
+    let answer = tried.answer;
     let project = Path::new(&answer.sandbox.project_path);
     let place = human::place(project, &engine.surroundings().home);
-    let question = format!("\nApply to {place}?");
+    let although = match tried.verdict() {
+        Verdict::Pass => "",
+        Verdict::Fail => " although a check fails",
+        Verdict::Undecided => " although a check could not decide",
+    };
+    let question = format!("\nApply to {place}{although}?");
     loop {
         let reply = {
             let _held = signals.hold();
