@@ -117,6 +117,10 @@ id! {
     SandboxId
 }
 id! {
+    /// Names an experiment, also after its sandbox is gone.
+    ExperimentId
+}
+id! {
     /// Names one application of a change set to a project.
     PromotionId
 }

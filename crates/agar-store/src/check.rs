@@ -92,7 +92,7 @@ impl Reader<'_> {
 }
 
 /// An error and what caused it, in one line.
-fn with_cause(error: &StoreError) -> String {
+pub(crate) fn with_cause(error: &StoreError) -> String {
     match std::error::Error::source(error) {
         Some(cause) => format!("{error}: {cause}"),
         None => error.to_string(),

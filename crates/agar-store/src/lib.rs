@@ -16,6 +16,7 @@ mod fact;
 mod generation;
 mod journal;
 mod lookup;
+pub mod memory;
 mod open;
 mod place;
 mod project;

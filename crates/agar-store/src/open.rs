@@ -4,7 +4,7 @@
 //! one and two processes that start at once end up with the same. An existing file is never
 //! replaced, whatever is in it.
 
-use crate::schema;
+use crate::schema::{self, Series};
 use crate::store::Store;
 use agar_core::fault::{Fault, Kind, Remedy};
 use fs_err::os::unix::fs::OpenOptionsExt;
@@ -124,33 +124,42 @@ fn move_away(path: &Path) -> String {
 impl Store {
     /// Opens the store, and makes it where there is none.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
-        match connect(path) {
-            Ok(connection) => Self::ready(connection, path),
-            Err(_) if !path.exists() => {
-                found(path)?;
-                let connection = connect(path).map_err(|error| explain(path, error))?;
-                Self::ready(connection, path)
-            }
-            Err(error) => Err(explain(path, error)),
-        }
-    }
-
-    /// Looks at the marks in the file and brings an earlier schema up to date.
-    fn ready(mut connection: Connection, path: &Path) -> Result<Self, OpenError> {
-        let said = |error| explain(path, error);
-        let version = schema::version(&connection).map_err(said)?;
-        if version == schema::VERSION {
-            return Ok(Self::new(connection, path.to_owned()));
-        }
-        if version > schema::VERSION {
-            return Err(newer(path, version));
-        }
-        if version == 0 {
-            return Err(nobodys(&connection, path));
-        }
-        migrate(&mut connection, path)?;
+        let connection = open(path, &schema::STORE)?;
         Ok(Self::new(connection, path.to_owned()))
     }
+}
+
+/// Opens a database of this series, and makes it where there is none.
+pub(crate) fn open(path: &Path, series: &Series) -> Result<Connection, OpenError> {
+    match connect(path) {
+        Ok(connection) => ready(connection, path, series),
+        Err(_) if !path.exists() => {
+            found(path, series)?;
+            let connection = connect(path).map_err(|error| explain(path, error))?;
+            ready(connection, path, series)
+        }
+        Err(error) => Err(explain(path, error)),
+    }
+}
+
+/// Looks at the marks in the file and brings an earlier schema up to date.
+fn ready(
+    mut connection: Connection,
+    path: &Path,
+    series: &Series,
+) -> Result<Connection, OpenError> {
+    let said = |error| explain(path, error);
+    let version = schema::version(&connection).map_err(said)?;
+    if version > series.newest() {
+        return Err(newer(path, version, series));
+    }
+    if version == 0 || schema::mark(&connection).map_err(said)? != series.mark {
+        return Err(nobodys(&connection, path, series));
+    }
+    if version < series.newest() {
+        migrate(&mut connection, path, series)?;
+    }
+    Ok(connection)
 }
 
 /// An existing file, with what every connection needs.
@@ -170,7 +179,7 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
 }
 
 /// Makes a new store beside the path and links it into place, unless somebody else was quicker.
-fn found(path: &Path) -> Result<(), OpenError> {
+pub(crate) fn found(path: &Path, series: &Series) -> Result<(), OpenError> {
     let unusable = |error: io::Error| from_io(path, error);
     let directory = path.parent().unwrap_or(Path::new("."));
     std::fs::DirBuilder::new()
@@ -179,7 +188,7 @@ fn found(path: &Path) -> Result<(), OpenError> {
         .create(directory)
         .map_err(unusable)?;
     let draft = Draft::new(path).map_err(unusable)?;
-    build(&draft.0).map_err(|error| explain(path, error))?;
+    build(&draft.0, series).map_err(|error| explain(path, error))?;
     fs_err::File::open(&draft.0)
         .and_then(|file| file.sync_all())
         .map_err(unusable)?;
@@ -204,13 +213,13 @@ fn publish(draft: &Path, path: &Path) -> io::Result<()> {
 }
 
 /// Writes the schema into an empty file that nobody else knows of.
-fn build(draft: &Path) -> rusqlite::Result<()> {
+fn build(draft: &Path, series: &Series) -> rusqlite::Result<()> {
     let mut connection = Connection::open_with_flags(draft, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     // One sync at the end is enough: a crash before it leaves only a draft.
     connection.execute_batch("PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY")?;
     let transaction = connection.transaction()?;
-    transaction.pragma_update(None, "application_id", schema::MARK)?;
-    schema::advance(&transaction, 0)?;
+    transaction.pragma_update(None, "application_id", series.mark)?;
+    schema::advance(&transaction, 0, series)?;
     transaction.commit()?;
     let mode: String = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
     connection.close().map_err(|(_, error)| error)?;
@@ -260,7 +269,7 @@ impl Drop for Draft {
 }
 
 /// Takes the steps that this store has not taken, in one transaction.
-fn migrate(connection: &mut Connection, path: &Path) -> Result<(), OpenError> {
+fn migrate(connection: &mut Connection, path: &Path, series: &Series) -> Result<(), OpenError> {
     let failed = |from: u32| {
         move |source: rusqlite::Error| match source.sqlite_error_code() {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => OpenError::Busy {
@@ -272,7 +281,7 @@ fn migrate(connection: &mut Connection, path: &Path) -> Result<(), OpenError> {
             _ => OpenError::Migration {
                 path: path.to_owned(),
                 from,
-                to: schema::VERSION,
+                to: series.newest(),
                 source,
             },
         }
@@ -282,23 +291,23 @@ fn migrate(connection: &mut Connection, path: &Path) -> Result<(), OpenError> {
         .map_err(failed(0))?;
     // Another process may have been quicker while this one waited for the lock.
     let from = schema::version(&transaction).map_err(failed(0))?;
-    if from > schema::VERSION {
-        return Err(newer(path, from));
+    if from > series.newest() {
+        return Err(newer(path, from, series));
     }
-    schema::advance(&transaction, from).map_err(failed(from))?;
+    schema::advance(&transaction, from, series).map_err(failed(from))?;
     transaction.commit().map_err(failed(from))
 }
 
-fn newer(path: &Path, found: u32) -> OpenError {
+fn newer(path: &Path, found: u32, series: &Series) -> OpenError {
     OpenError::Newer {
         path: path.to_owned(),
         found,
-        known: schema::VERSION,
+        known: series.newest(),
     }
 }
 
 /// What to call a database without a schema number: ours never lack one.
-fn nobodys(connection: &Connection, path: &Path) -> OpenError {
+fn nobodys(connection: &Connection, path: &Path, series: &Series) -> OpenError {
     let path = path.to_owned();
     let tables = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| {
         row.get::<_, u32>(0)
@@ -308,7 +317,7 @@ fn nobodys(connection: &Connection, path: &Path) -> OpenError {
             path,
             what: "it is empty".to_owned(),
         },
-        (Ok(_), Ok(schema::MARK)) => OpenError::Damaged {
+        (Ok(_), Ok(mark)) if mark == series.mark => OpenError::Damaged {
             path,
             what: "it has lost its schema number".to_owned(),
         },
@@ -318,7 +327,7 @@ fn nobodys(connection: &Connection, path: &Path) -> OpenError {
 }
 
 /// What an I/O error means for the person.
-fn from_io(path: &Path, error: io::Error) -> OpenError {
+pub(crate) fn from_io(path: &Path, error: io::Error) -> OpenError {
     let path = path.to_owned();
     let full = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded];
     if full.contains(&error.kind()) {
@@ -331,7 +340,7 @@ fn from_io(path: &Path, error: io::Error) -> OpenError {
 }
 
 /// What an SQLite error means for the person.
-fn explain(path: &Path, error: rusqlite::Error) -> OpenError {
+pub(crate) fn explain(path: &Path, error: rusqlite::Error) -> OpenError {
     let path = path.to_owned();
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => OpenError::Damaged {

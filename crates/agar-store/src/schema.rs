@@ -18,9 +18,42 @@ pub const VERSION: u32 = 2;
 /// Marks the file as agar's: "agar" in ASCII, where SQLite keeps such marks.
 pub(crate) const MARK: u32 = 0x6167_6172;
 
+/// Marks a memory: "agam", so that neither file is taken for the other.
+const MEMORY_MARK: u32 = 0x6167_616d;
+
+/// Each step towards the schema of a memory. See [`crate::memory`].
+const MEMORY_STEPS: [&str; 1] = [include_str!("../memory/0001_founding.sql")];
+
+/// One sort of database: how it is marked, and the steps that lead to its schema.
+#[derive(Debug)]
+pub(crate) struct Series {
+    pub(crate) mark: u32,
+    steps: &'static [&'static str],
+}
+
+/// The store of records.
+pub(crate) const STORE: Series = Series {
+    mark: MARK,
+    steps: &STEPS,
+};
+
+/// The memory.
+pub(crate) const MEMORY: Series = Series {
+    mark: MEMORY_MARK,
+    steps: &MEMORY_STEPS,
+};
+
+impl Series {
+    /// The number of the newest schema that this agar knows.
+    #[expect(clippy::cast_possible_truncation, reason = "there are few steps")]
+    pub(crate) const fn newest(&self) -> u32 {
+        self.steps.len() as u32
+    }
+}
+
 /// Takes every step after `from`. The caller holds the transaction.
-pub(crate) fn advance(connection: &Connection, from: u32) -> rusqlite::Result<()> {
-    advance_by(connection, from, &STEPS)
+pub(crate) fn advance(connection: &Connection, from: u32, series: &Series) -> rusqlite::Result<()> {
+    advance_by(connection, from, series.steps)
 }
 
 /// The same for any list of steps, so that a test can make one fail.
@@ -54,13 +87,27 @@ mod tests {
 
     #[test]
     fn every_step_in_the_folder_is_taken_in_order() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/migrations");
+        for (folder, steps) in [
+            (
+                concat!(env!("CARGO_MANIFEST_DIR"), "/migrations"),
+                STEPS.len(),
+            ),
+            (
+                concat!(env!("CARGO_MANIFEST_DIR"), "/memory"),
+                MEMORY_STEPS.len(),
+            ),
+        ] {
+            every_step_is_listed(folder, steps);
+        }
+    }
+
+    fn every_step_is_listed(folder: &str, steps: usize) {
         let mut names: Vec<String> = std::fs::read_dir(folder)
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
             .collect();
         names.sort();
-        assert_eq!(names.len(), STEPS.len(), "a step is not listed");
+        assert_eq!(names.len(), steps, "a step is not listed");
         for (number, name) in (1..).zip(&names) {
             assert!(name.starts_with(&format!("{number:04}_")), "{name}");
         }
@@ -69,7 +116,7 @@ mod tests {
     #[test]
     fn a_step_that_fails_leaves_the_store_as_it_was() {
         let mut connection = Connection::open_in_memory().unwrap();
-        advance(&connection, 0).unwrap();
+        advance(&connection, 0, &STORE).unwrap();
         connection
             .execute("INSERT INTO project VALUES ('p', 'name', 1)", [])
             .unwrap();

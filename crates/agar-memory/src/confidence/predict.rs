@@ -1,0 +1,295 @@
+//! From the memory to a [`Confidence`].
+
+use crate::confidence::estimate::{Estimate, Sums, Weighed, estimate, interval};
+use crate::confidence::logit::logit;
+use crate::confidence::{Band, Confidence, EVIDENCE_LEAST, Similar, percent};
+use crate::error::MemoryError;
+use crate::experiment::{Status, Suggestion};
+use crate::index::{Candidate, Candidates, Query};
+use crate::memory::{Memory, Tuning};
+use crate::rates::{self, Levels};
+use crate::terms::Terms;
+use crate::text;
+use agar_core::seam::Timestamp;
+use agar_store::memory::MemoryReader;
+
+/// Candidates that are compared with the suggestion.
+const COMPARED: usize = 128;
+
+/// Of these, how many count.
+const COUNTED: usize = 64;
+
+/// Less alike than this does not count.
+const ALIKE_LEAST: f64 = 0.05;
+
+/// At least so alike is called similar.
+pub(crate) const SIMILAR: f64 = 0.25;
+
+/// Shown to people.
+const SHOWN: usize = 8;
+
+/// An experiment of this project counts so much more than one elsewhere.
+const HERE: f64 = 4.0;
+const ELSEWHERE: f64 = 0.2;
+
+/// What one experiment was like stays true for longer than how things go at present.
+const PATIENCE: f64 = 8.0;
+
+/// A neighbour and how alike it is.
+#[derive(Debug, Clone)]
+pub(crate) struct Neighbour {
+    pub(crate) experiment: i64,
+    pub(crate) here: bool,
+    pub(crate) likeness: f64,
+    pub(crate) success: bool,
+    weighed: Weighed,
+}
+
+/// Everything that a prediction found out, also what only the record needs.
+#[derive(Debug)]
+pub(crate) struct Told {
+    pub(crate) confidence: Confidence,
+    /// What the levels alone say.
+    pub(crate) expected: f64,
+    /// The suggestion's terms, with how much each tells apart.
+    pub(crate) terms: Terms,
+    /// The neighbours that counted, the weightiest first.
+    pub(crate) neighbours: Vec<Neighbour>,
+}
+
+impl Memory {
+    /// How likely a suggestion is to work here. Changes nothing.
+    pub fn predict(
+        &self,
+        suggestion: &Suggestion,
+        now: Timestamp,
+    ) -> Result<Confidence, MemoryError> {
+        Ok(self.tell(suggestion, now)?.confidence)
+    }
+
+    pub(crate) fn tell(
+        &self,
+        suggestion: &Suggestion,
+        now: Timestamp,
+    ) -> Result<Told, MemoryError> {
+        let suggestion = crate::redact::suggestion(suggestion);
+        self.look(|reader| self.tell_at(reader, &suggestion, now))
+    }
+
+    fn tell_at(
+        &self,
+        reader: &MemoryReader<'_>,
+        suggestion: &Suggestion,
+        now: Timestamp,
+    ) -> Result<Told, MemoryError> {
+        let levels = Levels::of(self.project, suggestion);
+        let sums = rates::sums(reader, &levels, &self.tuning, now)?;
+        let (neighbours, terms) = self.neighbours(reader, suggestion, now)?;
+        let weighed: Vec<Weighed> = neighbours.iter().map(|it| it.weighed).collect();
+        let estimate = estimate(&sums, &weighed);
+        let platt = Self::platt(reader)?;
+        let known = estimate.strength >= EVIDENCE_LEAST;
+        let p = if known {
+            platt.apply(estimate.raw)
+        } else {
+            estimate.raw
+        };
+        let (low, high) = interval(p, estimate.strength);
+        let count = |here: bool| {
+            let similar = neighbours
+                .iter()
+                .filter(|it| it.here == here && it.likeness >= SIMILAR);
+            let worked = similar.clone().filter(|it| it.success).count() as u64;
+            (similar.count() as u64, worked)
+        };
+        let confidence = Confidence {
+            p,
+            low,
+            high,
+            raw: estimate.raw,
+            evidence: estimate.strength,
+            band: Band::of(p),
+            here: count(true),
+            elsewhere: count(false),
+            similar: Self::similar(reader, &neighbours)?,
+            lessons: self.applicable(reader, suggestion, &neighbours, now)?,
+            notes: self.applicable_notes(reader, suggestion)?,
+            reasons: reasons(suggestion, &sums, &estimate, p),
+        };
+        Ok(Told {
+            confidence,
+            expected: estimate.expected,
+            terms,
+            neighbours,
+        })
+    }
+
+    /// The neighbours that count, the weightiest first, and the suggestion's terms.
+    fn neighbours(
+        &self,
+        reader: &MemoryReader<'_>,
+        suggestion: &Suggestion,
+        now: Timestamp,
+    ) -> Result<(Vec<Neighbour>, Terms), MemoryError> {
+        let terms = Terms::of(suggestion);
+        let tuning = self.tuning;
+        let weigh = move |here: bool, closed_seconds: u32| {
+            weight(
+                &tuning,
+                now,
+                here,
+                Timestamp::from_millis(u64::from(closed_seconds) * 1000),
+            )
+        };
+        let project = rates::project_hash(self.project);
+        let query = Query {
+            terms: &terms,
+            project,
+            most: COMPARED,
+            weigh: &weigh,
+        };
+        let candidates = self.index.candidates(reader, &query)?;
+        let terms = terms.told(|hash| telling(&candidates, hash));
+        let length = length(&terms);
+        let mut neighbours: Vec<Neighbour> = candidates
+            .found
+            .iter()
+            .filter_map(|candidate| {
+                let likeness = likeness(&terms, length, candidate);
+                let here = candidate.evidence.project == project;
+                let weight =
+                    likeness.powi(2) * weight(&tuning, now, here, candidate.evidence.closed);
+                (likeness >= ALIKE_LEAST).then_some(Neighbour {
+                    experiment: candidate.evidence.experiment,
+                    here,
+                    likeness,
+                    success: candidate.evidence.success >= 0.5,
+                    weighed: Weighed {
+                        weight,
+                        success: candidate.evidence.success,
+                        expected: candidate.evidence.expected,
+                    },
+                })
+            })
+            .collect();
+        neighbours.sort_by(|a, b| b.weighed.weight.total_cmp(&a.weighed.weight));
+        neighbours.truncate(COUNTED);
+        Ok((neighbours, terms))
+    }
+
+    /// The most similar ones, for people.
+    fn similar(
+        reader: &MemoryReader<'_>,
+        neighbours: &[Neighbour],
+    ) -> Result<Vec<Similar>, MemoryError> {
+        let mut nearest: Vec<&Neighbour> = neighbours
+            .iter()
+            .filter(|it| it.likeness >= SIMILAR)
+            .collect();
+        nearest.sort_by(|a, b| b.likeness.total_cmp(&a.likeness));
+        let mut similar = Vec::new();
+        for neighbour in nearest.into_iter().take(SHOWN) {
+            if let Some(row) = reader.experiment_numbered(neighbour.experiment)? {
+                similar.push(Similar {
+                    id: row.id,
+                    suggestion: text::line(&row.suggestion, 72),
+                    status: Status::from_word(&row.status).unwrap_or(Status::Running),
+                    agent: row.agent.clone(),
+                    at: row.ended.unwrap_or(row.started),
+                    likeness: neighbour.likeness,
+                    here: neighbour.here,
+                    reason: crate::record::first_reason(&row),
+                });
+            }
+        }
+        Ok(similar)
+    }
+}
+
+/// Age and surroundings.
+fn weight(tuning: &Tuning, now: Timestamp, here: bool, closed: Timestamp) -> f64 {
+    let remains = tuning.remains(now.since(closed)).powf(1.0 / PATIENCE);
+    remains * if here { HERE } else { ELSEWHERE }
+}
+
+/// How much a term tells apart, from 0 to 1, whatever the number of documents.
+fn telling(candidates: &Candidates, hash: u32) -> f64 {
+    let frequency = candidates.frequency.get(&hash).copied().unwrap_or(1.0);
+    (1.0 + (candidates.documents + 1.0) / frequency.max(1.0)).ln()
+        / (2.0 + candidates.documents).ln()
+}
+
+/// The length of a set of terms as a vector.
+fn length(terms: &Terms) -> f64 {
+    let squares: f64 = terms
+        .iter()
+        .map(|term| (term.weight() * term.telling()).powi(2))
+        .sum();
+    squares.sqrt()
+}
+
+/// The cosine of the angle between two sets of terms. What both have weighs as it tells apart now;
+/// what only the other has, as it did when that was stored.
+fn likeness(terms: &Terms, own_length: f64, candidate: &Candidate) -> f64 {
+    let mut mine = terms.iter().peekable();
+    let (mut product, mut squares) = (0.0, 0.0);
+    for other in candidate.terms.iter() {
+        while mine.next_if(|term| term.hash < other.hash).is_some() {}
+        match mine.next_if(|term| term.hash == other.hash) {
+            Some(term) => {
+                let telling = term.telling().powi(2);
+                product += term.weight() * other.weight() * telling;
+                squares += other.weight().powi(2) * telling;
+            }
+            None => squares += (other.weight() * other.telling()).powi(2),
+        }
+    }
+    let lengths = own_length * f64::sqrt(squares);
+    if lengths > 0.0 {
+        (product / lengths).clamp(0.0, 1.0)
+    } else {
+        0.0
+    }
+}
+
+/// What the number is made of.
+fn reasons(suggestion: &Suggestion, sums: &[Sums], estimate: &Estimate, p: f64) -> Vec<String> {
+    if estimate.strength < EVIDENCE_LEAST {
+        return vec!["no evidence yet: this is the first of its kind".to_owned()];
+    }
+    let change = suggestion.change_type();
+    let names = [
+        "everything tried".to_owned(),
+        format!("agent {}", suggestion.agent),
+        format!("{change} changes by {}", suggestion.agent),
+        "this project".to_owned(),
+        format!("{} in this project", suggestion.agent),
+    ];
+    let mut reasons = Vec::new();
+    for (name, level) in names.iter().zip(sums) {
+        if level.weight >= EVIDENCE_LEAST {
+            let rate = percent(level.success / level.weight);
+            reasons.push(format!(
+                "{name}: {rate} % worked (weight {:.0})",
+                level.weight.max(1.0)
+            ));
+        }
+    }
+    let shift = logit(estimate.raw) - logit(estimate.expected);
+    if shift.abs() >= 0.1 {
+        let way = if shift > 0.0 { "raise" } else { "lower" };
+        reasons.push(format!(
+            "similar experiments {way} it from {} to {} %",
+            percent(estimate.expected),
+            percent(estimate.raw)
+        ));
+    }
+    if percent(p) != percent(estimate.raw) {
+        reasons.push(format!(
+            "past predictions were off: corrected from {} to {} %",
+            percent(estimate.raw),
+            percent(p)
+        ));
+    }
+    reasons
+}

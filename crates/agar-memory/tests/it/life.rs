@@ -1,0 +1,144 @@
+//! From the first suggestion to a pattern.
+
+use crate::world::{DAY, World, command};
+use agar_memory::{Band, LessonState, Occasion, Status, Suggestion};
+
+#[test]
+fn without_evidence_it_says_so() {
+    let world = World::new();
+    let said = world
+        .memory
+        .predict(&Suggestion::new("upgrade axum"), world.now())
+        .unwrap();
+    assert!(!said.is_known());
+    assert_eq!(said.headline(), "no evidence yet");
+    assert!((said.p - 0.5).abs() < 1e-9 && said.evidence == 0.0);
+}
+
+#[test]
+fn what_works_raises_what_fails_lowers() {
+    let mut world = World::new();
+    for _ in 0..6 {
+        world.tried(&command("cargo update"), Status::Success, |_| {});
+        world.tried(&command("npm audit fix"), Status::Failure, |_| {});
+    }
+    let likely = world
+        .memory
+        .predict(&command("cargo update"), world.now())
+        .unwrap();
+    let unlikely = world
+        .memory
+        .predict(&command("npm audit fix"), world.now())
+        .unwrap();
+    assert!(likely.p > 0.8, "{likely:?}");
+    assert!(unlikely.p < 0.2, "{unlikely:?}");
+    assert_eq!((likely.band, unlikely.band), (Band::Green, Band::Red));
+    assert_eq!(likely.here, (6, 6));
+    assert!(likely.low <= likely.p && likely.p <= likely.high);
+    assert_eq!(unlikely.lessons.len(), 1);
+}
+
+#[test]
+fn old_evidence_falls_back_to_the_prior_not_to_failure() {
+    let mut world = World::new();
+    for _ in 0..10 {
+        world.tried(&command("cargo update"), Status::Success, |_| {});
+    }
+    let fresh = world
+        .memory
+        .predict(&command("cargo update"), world.now())
+        .unwrap();
+    world.pass(400 * DAY);
+    let old = world
+        .memory
+        .predict(&command("cargo update"), world.now())
+        .unwrap();
+    assert!(old.p < fresh.p && old.p > 0.5, "{} {}", fresh.p, old.p);
+    assert!(old.evidence < fresh.evidence);
+}
+
+#[test]
+fn a_pattern_graduates_when_the_thresholds_hold_and_is_refused_with_reasons_before() {
+    let mut world = World::new();
+    world.tried(&command("make lint"), Status::Failure, |_| {});
+    let (_, first) = world.tried(&command("cargo update"), Status::Success, |_| {});
+    let early = world
+        .memory
+        .graduate(first, Occasion::Ended, world.now())
+        .unwrap();
+    assert!(early.graduated.is_empty());
+    assert!(
+        early.refused[0].why[0].contains("minSimilarSuccesses"),
+        "{early:?}"
+    );
+    let mut last = first;
+    for _ in 0..4 {
+        last = world
+            .tried(&command("cargo update"), Status::Success, |_| {})
+            .1;
+    }
+    let now = world.now();
+    let graduation = world.memory.graduate(last, Occasion::Ended, now).unwrap();
+    let sentences: Vec<&str> = graduation
+        .graduated
+        .iter()
+        .map(|it| it.sentence.as_str())
+        .collect();
+    assert!(
+        sentences.contains(&"`cargo update` works here: 5 of 5"),
+        "{graduation:?}"
+    );
+    assert!(graduation.memories > 0 && graduation.conversations.len() == 1);
+    let again = world.memory.graduate(last, Occasion::Asked, now).unwrap();
+    assert_eq!(again.graduated, graduation.graduated);
+    let patterns = world.memory.patterns(now).unwrap();
+    assert!(patterns.iter().all(|pattern| pattern.from == [last]));
+    let provenance = world.memory.provenance(&patterns[0].id).unwrap();
+    assert_eq!(provenance.experiments.len(), 5);
+}
+
+#[test]
+fn a_lesson_is_quarantined_then_confirmed_then_contradicted_then_retired() {
+    let mut world = World::new();
+    let migrate = command("./migrate.sh orders");
+    let fail = |world: &mut World| {
+        world
+            .tried(&migrate, Status::Failure, |ending| {
+                ending.output = "ERROR: relation \"orders\" does not exist\n".to_owned();
+            })
+            .0
+    };
+    for _ in 0..8 {
+        world.tried(&command("cargo fmt"), Status::Success, |_| {});
+    }
+    let learned = fail(&mut world);
+    assert_eq!(
+        learned.headline,
+        "`migrate.sh` failed: relation '…' does not exist (1 of 1)"
+    );
+    let state = |world: &World| {
+        let lessons = world.memory.lessons(world.now()).unwrap();
+        lessons
+            .iter()
+            .find(|it| it.sentence.contains("relation"))
+            .unwrap()
+            .state
+    };
+    assert_eq!(state(&world), LessonState::Quarantined);
+    fail(&mut world);
+    fail(&mut world);
+    assert_eq!(state(&world), LessonState::Confirmed);
+    let said = world.memory.predict(&migrate, world.now()).unwrap();
+    assert!(
+        said.lessons
+            .iter()
+            .any(|it| it.sentence.contains("relation"))
+    );
+    let mut states = Vec::new();
+    for _ in 0..14 {
+        world.pass(5 * DAY);
+        world.tried(&migrate, Status::Success, |_| {});
+        states.push(state(&world));
+    }
+    assert!(states.contains(&LessonState::Contradicted), "{states:?}");
+}
