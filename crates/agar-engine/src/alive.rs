@@ -13,8 +13,10 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 /// How long the jail behind a mark is meant to stay.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Stay {
+    /// No longer: somebody is ending it.
+    Ending,
     /// As long as the command that raised it.
     OneRun,
     /// Until somebody ends it.
@@ -42,6 +44,7 @@ fn directory(state: &Path) -> PathBuf {
 
 fn file_name(id: SandboxId, stay: Stay) -> String {
     match stay {
+        Stay::Ending => format!("{id}.ending"),
         Stay::OneRun => format!("{id}.once"),
         Stay::UntilStopped => id.to_string(),
     }
@@ -85,7 +88,7 @@ impl Mark {
 
 /// Takes the mark of a sandbox away whose jail was ended.
 pub(crate) fn forget(state: &Path, id: SandboxId) {
-    for stay in [Stay::OneRun, Stay::UntilStopped] {
+    for stay in [Stay::Ending, Stay::OneRun, Stay::UntilStopped] {
         // A mark left behind is found and removed by the next command.
         let _ = rustix::fs::unlink(directory(state).join(file_name(id, stay)));
     }
@@ -110,8 +113,10 @@ pub(crate) fn marks(state: &Path) -> io::Result<Vec<Found>> {
     for entry in entries {
         let name = entry?.file_name();
         let Some(text) = name.to_str() else { continue };
-        let (id, stay) = match text.strip_suffix(".once") {
-            Some(id) => (id, Stay::OneRun),
+        let (id, stay) = match text.split_once('.') {
+            Some((id, "ending")) => (id, Stay::Ending),
+            Some((id, "once")) => (id, Stay::OneRun),
+            Some(_) => continue,
             None => (text, Stay::UntilStopped),
         };
         if let Ok(id) = id.parse() {
@@ -119,6 +124,8 @@ pub(crate) fn marks(state: &Path) -> io::Result<Vec<Found>> {
             marks.push(Found { id, stay, path });
         }
     }
+    // A sandbox that was being ended when its command died is ended before its other mark is looked at.
+    marks.sort_by_key(|mark| (mark.id, mark.stay));
     Ok(marks)
 }
 
@@ -150,12 +157,14 @@ impl Vacant {
 impl Found {
     /// Tries both locks.
     pub(crate) fn look_behind(&self, sandbox: &Path) -> io::Result<Behind> {
-        let Some(mark) = try_lock(&self.path)? else {
+        let Some(mark) = try_lock(&self.path, OFlags::RDONLY)? else {
             return Ok(Behind::Alive);
         };
-        let Some(keeper) = try_lock(&keeper_lock(sandbox))? else {
+        // Made if need be: a keeper on its way to its lock must find it taken while its sandbox is
+        // being cleared away.
+        let Some(keeper) = try_lock(&keeper_lock(sandbox), OFlags::CREATE | OFlags::RDWR)? else {
             return Ok(match self.stay {
-                Stay::OneRun => Behind::Orphaned,
+                Stay::Ending | Stay::OneRun => Behind::Orphaned,
                 Stay::UntilStopped => Behind::Alive,
             });
         };
@@ -166,14 +175,15 @@ impl Found {
     }
 }
 
-/// Takes a lock for itself: nothing if somebody holds it, an empty lock if there is no file.
+/// Takes a lock for itself: nothing if somebody holds it, an empty lock if there is no file, or with
+/// [`OFlags::CREATE`] no directory.
 #[expect(
     clippy::option_option,
     reason = "the outer says whether it is free, the inner whether there is a file"
 )]
-fn try_lock(path: &Path) -> io::Result<Option<Option<OwnedFd>>> {
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    let lock = match rustix::fs::open(path, flags, Mode::empty()) {
+fn try_lock(path: &Path, how: OFlags) -> io::Result<Option<Option<OwnedFd>>> {
+    let flags = how | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let lock = match rustix::fs::open(path, flags, Mode::from_raw_mode(0o600)) {
         Ok(lock) => lock,
         Err(Errno::NOENT) => return Ok(Some(None)),
         Err(error) => return Err(error.into()),

@@ -77,8 +77,9 @@ pub(crate) fn once(
     keeper.bury();
     let ended = ended?;
     let keep = verdict(&record, &draft.blueprint, &ended)?;
+    // Before the directory goes: it says where the control groups are.
+    sweep::clear_outside(engine, here, record.id);
     let record = finish(engine, here, &record, (&ended, keep))?;
-    sweep::clear_outside(engine, record.id);
     mark.remove();
     if draft.freeze_later {
         engine.later();

@@ -192,7 +192,7 @@ fn again(engine: &Engine, here: &Here, mut record: Sandbox) -> Result<Up, Engine
         }),
         Err(error) => {
             here.write(|store| store.advance_sandbox(record.id, Event::Finish, engine.now()))?;
-            sweep::clear_outside(engine, record.id);
+            sweep::clear_outside(engine, here, record.id);
             mark.remove();
             Err(error)
         }
@@ -206,14 +206,18 @@ pub(crate) fn down(engine: &Engine, here: &Here, record: &Sandbox) -> Result<San
     if !record.state.is_alive() {
         return Ok(record);
     }
+    // Whoever dies from here on leaves a sandbox that the next command ends.
+    let mark = Mark::leave(here.state.path(), record.id, Stay::Ending)
+        .map_err(EngineError::io("mark the sandbox as ending"))?;
     if let Ok(keeper) = here.keeper(engine, record.id) {
-        keeper.stop()?;
+        // One that was killed just now does not answer.
+        drop(keeper.stop());
     }
     sweep::end_lost_runs(engine, here, record.id)?;
     here.write(|store| store.advance_sandbox(record.id, Event::Finish, engine.now()))?;
-    sweep::clear_outside(engine, record.id);
+    sweep::clear_outside(engine, here, record.id);
     crate::alive::forget(here.state.path(), record.id);
-    drop(turn);
+    drop((mark, turn));
     here.read(|store| store.sandbox(record.id))
 }
 
@@ -225,7 +229,7 @@ pub(crate) fn abandon(engine: &Engine, here: &Here, id: SandboxId) -> Result<(),
         }
         Ok(())
     })?;
-    sweep::clear_outside(engine, id);
+    sweep::clear_outside(engine, here, id);
     here.throw_away(&here.sandbox(id))
 }
 

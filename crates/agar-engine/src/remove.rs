@@ -1,5 +1,6 @@
 //! Gives sandboxes up.
 
+use crate::alive::{Mark, Stay};
 use crate::blueprint::Blueprint;
 use crate::here::Here;
 use crate::{Engine, EngineError};
@@ -92,7 +93,11 @@ pub(crate) fn give_up(
     if unpromoted {
         here.write(|store| store.advance_sandbox(record.id, Event::Discard, engine.now()))?;
     } else if record.state != State::Collected {
+        // The record goes first; whoever dies in between is found by the mark, and the layers follow.
+        let mark = Mark::leave(here.state.path(), record.id, Stay::UntilStopped)
+            .map_err(EngineError::io("mark the sandbox as on its way out"))?;
         layers::collect(engine, here, record.id)?;
+        mark.remove();
     }
     Ok(RemovedView {
         id: record.id,

@@ -16,6 +16,7 @@ use agar_core::state::{Event, State};
 use agar_jail::report::RunReport;
 use agar_store::{Run, RunEnd};
 use std::path::Path;
+use std::time::Duration;
 
 /// Finishes or reverses what a crash interrupted.
 pub(crate) fn sweep(engine: &Engine, here: &Here) -> Result<(), EngineError> {
@@ -52,7 +53,7 @@ fn clear_sockets(engine: &Engine, here: &Here, marks: &[Found]) {
             .keeper(engine, id)
             .is_err_and(|error| error.kind() == Kind::NotFound);
         if gone {
-            clear_outside(engine, id);
+            clear_outside(engine, here, id);
         }
     }
 }
@@ -67,24 +68,31 @@ fn settle(engine: &Engine, here: &Here, mark: &Found) -> Result<(), EngineError>
         Behind::Alive => Ok(()),
         Behind::Nobody(vacant) => clear(engine, here, mark, vacant),
         Behind::Orphaned => {
-            // Its keeper is about to notice that the command is gone; this waits until it has.
-            if let Ok(keeper) = here.keeper(engine, mark.id) {
-                keeper.stop()?;
+            // Its keeper is about to notice that the command is gone; this waits until it has. It may
+            // not listen yet, or not any more.
+            for _ in 0..TRIES_MAX {
+                if let Ok(keeper) = here.keeper(engine, mark.id) {
+                    // One that is ending already does not answer.
+                    drop(keeper.stop());
+                }
+                match look()? {
+                    Behind::Nobody(vacant) => return clear(engine, here, mark, vacant),
+                    Behind::Alive => return Ok(()),
+                    Behind::Orphaned => std::thread::park_timeout(Duration::from_millis(1)),
+                }
             }
-            match look()? {
-                Behind::Nobody(vacant) => clear(engine, here, mark, vacant),
-                Behind::Alive | Behind::Orphaned => Ok(()),
-            }
+            Ok(())
         }
     }
 }
 
+/// How often a command looks, a millisecond apart, whether a keeper without a command has ended.
+const TRIES_MAX: u32 = 5000;
+
 /// Nobody minds this sandbox any more: says so in its record and removes what its jail used.
 fn clear(engine: &Engine, here: &Here, mark: &Found, vacant: Vacant) -> Result<(), EngineError> {
     let id = mark.id;
-    clear_outside(engine, id);
-    // What would not go is tried again with the next one that dies.
-    drop(agar_jail::keeper::sweep(&here.sandbox(id)));
+    clear_outside(engine, here, id);
     let directory = here.sandbox(id);
     match here.read(|store| store.sandbox(id)) {
         Ok(record) if record.state == State::Creating => {
@@ -115,10 +123,12 @@ fn clear(engine: &Engine, here: &Here, mark: &Found, vacant: Vacant) -> Result<(
     Ok(())
 }
 
-/// Removes what a jail leaves outside the sandbox's directory: its socket.
-pub(crate) fn clear_outside(engine: &Engine, id: SandboxId) {
+/// Removes what a keeper that was killed leaves outside the sandbox's directory: its socket and its
+/// control groups.
+pub(crate) fn clear_outside(engine: &Engine, here: &Here, id: SandboxId) {
     // Absence is what is wanted.
     let _ = rustix::fs::unlink(Here::socket(engine, id));
+    drop(agar_jail::keeper::sweep(&here.sandbox(id)));
 }
 
 /// Gives every run without an end the one that its keeper saw, or says that nobody saw it.

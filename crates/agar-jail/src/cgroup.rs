@@ -172,6 +172,12 @@ impl Cgroups {
         Group::create(&self.places, name, limits)
     }
 
+    /// Where the parts of a group of this name would be, made or not.
+    pub fn directories(&self, name: &str) -> Vec<PathBuf> {
+        let homes = self.homes().into_iter();
+        homes.map(|home| home.join(name)).collect()
+    }
+
     /// Ends and removes the groups whose name starts with `prefix` and whose sandbox is not alive,
     /// and the directory around them once it is empty. Gives the names that were removed.
     pub fn sweep(&self, prefix: &str, is_alive: impl Fn(&str) -> bool) -> Vec<String> {

@@ -65,7 +65,7 @@ fn init_of_helper(socket: &OwnedFd, config: OwnedFd) -> u8 {
 
 fn keep(client: OwnedFd, config: OwnedFd) -> io::Result<()> {
     let config = read_config(config)?;
-    match Jail::raise(&config) {
+    match Jail::raise(&config, &client) {
         Ok((jail, notes)) => {
             // The name first: whoever hears that the jail stands can find it.
             let keeper = Keeper::new(&config, jail, client)?;
@@ -157,7 +157,7 @@ impl<'a> Keeper<'a> {
 
     fn serve(mut self) -> io::Result<()> {
         while self.turn()? == Next::GoOn {}
-        self.jail.end();
+        self.jail.end(self.config.directory.as_path());
         self.runs.lose_all();
         self.report_ended()?;
         // The socket's name goes last: whoever still finds it is told by the broken connection.

@@ -113,8 +113,15 @@ pub fn mounts_in(directory: &Path) -> Vec<String> {
         .collect()
 }
 
-/// The control groups that agar made and that hold no process.
+/// The control groups that agar made (each below a directory `agar`) and that hold no process.
 pub fn abandoned_cgroups() -> Vec<PathBuf> {
+    let mut found = cgroups();
+    found.retain(|group| is_abandoned(group));
+    found
+}
+
+/// Every control group that agar made.
+pub fn cgroups() -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut pending = vec![PathBuf::from("/sys/fs/cgroup")];
     while let Some(directory) = pending.pop() {
@@ -127,7 +134,7 @@ pub fn abandoned_cgroups() -> Vec<PathBuf> {
             }
             let path = entry.path();
             let named = entry.file_name().to_string_lossy().starts_with("agar-");
-            if named && is_abandoned(&path) {
+            if named || directory.ends_with("agar") {
                 found.push(path.clone());
             }
             pending.push(path);

@@ -161,7 +161,7 @@ impl<'a> Place<'a> {
 
 impl Drop for Place<'_> {
     fn drop(&mut self) {
-        sweep::clear_outside(self.engine, self.record.id);
+        sweep::clear_outside(self.engine, self.here, self.record.id);
         // What will not go now is found by its mark.
         if self
             .here

@@ -11,6 +11,7 @@ use crate::syscall::{self, Fork};
 use crate::wire::Raw;
 use crate::{detach, init, raise};
 use agar_core::walls::{Network, Tier};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use std::io;
@@ -27,8 +28,16 @@ pub(super) struct Jail {
 }
 
 impl Jail {
-    pub(super) fn raise(config: &KeeperConfig) -> Result<(Self, Vec<String>), Failed> {
+    pub(super) fn raise(
+        config: &KeeperConfig,
+        client: &OwnedFd,
+    ) -> Result<(Self, Vec<String>), Failed> {
         let lock = take_lock(config.directory.as_path())?;
+        // From here on whoever looks sees that the sandbox has a keeper. If the client died before,
+        // somebody may have looked already, and cleared the sandbox away.
+        if has_hung_up(client) {
+            return Err(rustix::io::Errno::PIPE).during(|| "answer the command".into());
+        }
         let (mut guard, mut notes) = Guard::new(config)?;
         raise::before(&config.plan)?;
         let (near, far) = socket_pair()?;
@@ -38,7 +47,12 @@ impl Jail {
                 let forked = syscall::fork_into(namespaces(&config.plan.policy))
                     .during(|| "make new namespaces".into())?;
                 match forked {
-                    Fork::Child => init::main(&config.plan, config.lifetime, &far),
+                    Fork::Child => {
+                        // A copy of the keeper's end would keep the init waiting for a keeper that
+                        // died before it could tie itself to it, and the lock with it.
+                        drop((near, lock));
+                        init::main(&config.plan, config.lifetime, &far)
+                    }
                     Fork::Parent { pid, handle } => (pid, handle),
                 }
             }
@@ -77,14 +91,14 @@ impl Jail {
     }
 
     /// Ends everything inside and waits until it is gone.
-    pub(super) fn end(&mut self) {
+    pub(super) fn end(&mut self, sandbox: &Path) {
         syscall::signal_one(self.pid, libc::SIGKILL);
         // Nobody else waits for it, and it cannot refuse to die.
         drop(syscall::wait_for(
             self.pid,
             rustix::process::WaitOptions::empty(),
         ));
-        self.guard.let_go();
+        self.guard.let_go(sandbox);
     }
 }
 
@@ -130,6 +144,13 @@ fn socket_pair() -> Result<(OwnedFd, OwnedFd), Failed> {
         None,
     )
     .during(|| "make a pair of sockets".into())
+}
+
+/// Whether the other end of a socket is closed.
+fn has_hung_up(socket: &OwnedFd) -> bool {
+    let mut fds = [PollFd::new(socket, PollFlags::empty())];
+    let at_once = Timespec::default();
+    poll(&mut fds, Some(&at_once)).is_ok() && fds[0].revents().contains(PollFlags::HUP)
 }
 
 fn take_lock(directory: &Path) -> Result<OwnedFd, Failed> {

@@ -1,7 +1,7 @@
 //! Minding the limits: what the kernel counts for us, and what has to be looked at now and then.
 
 use super::runs::Runs;
-use crate::cgroup::{Cgroups, Group};
+use crate::cgroup::{Cgroups, Group, Mode};
 use crate::client::KeeperConfig;
 use crate::limit::{DiskWatch, Unseen, Watch, unseen};
 use crate::mount::{During, Failed};
@@ -51,10 +51,7 @@ impl Guard {
             ),
             None => None,
         };
-        let group = group(config);
-        if let Some(group) = &group {
-            note_down(config.directory.as_path(), group)?;
-        }
+        let group = group(config)?;
         let notes = weaknesses(config, group.as_ref());
         let guard = Self {
             limits,
@@ -83,11 +80,13 @@ impl Guard {
     }
 
     /// The sandbox is empty: removes what was made for it.
-    pub(super) fn let_go(&mut self) {
+    pub(super) fn let_go(&mut self, sandbox: &Path) {
         if let Some(group) = self.group.take() {
             self.peak = self.peak.max(group.usage().memory_peak_bytes.unwrap_or(0));
             // What could not be removed is swept by the next command.
-            drop(group.remove());
+            if group.remove().is_empty() {
+                let _ = rustix::fs::unlink(sandbox.join(NOTED));
+            }
         }
     }
 
@@ -264,25 +263,30 @@ impl Guard {
 }
 
 /// The control group of the sandbox, where one is needed and can be had.
-fn group(config: &KeeperConfig) -> Option<Group> {
+fn group(config: &KeeperConfig) -> Result<Option<Group>, Failed> {
     let limits = &config.limits;
     let forbidden = config.plan.policy.old_ways.contains(&OldWay::NoCgroups);
     // For an ordinary user the kernel counts processes by itself.
     let counts = limits.processes.is_some() && config.plan.ids.uid == 0;
     let needed = limits.memory_bytes.is_some() || limits.cpu_percent.is_some() || counts;
     if forbidden || !needed {
-        return None;
+        return Ok(None);
     }
-    Cgroups::detect(Path::new("/"))
-        .ok()?
-        .create(&config.name, limits)
-        .ok()
+    let Ok(groups) = Cgroups::detect(Path::new("/")) else {
+        return Ok(None);
+    };
+    if groups.mode() == Mode::None {
+        return Ok(None);
+    }
+    // First, so that a keeper that is killed in between leaves no group that nobody knows of.
+    note_down(config.directory.as_path(), groups.directories(&config.name))?;
+    Ok(groups.create(&config.name, limits).ok())
 }
 
-/// Writes down where the group is, for whoever cleans up after a keeper that was killed.
-fn note_down(sandbox: &Path, group: &Group) -> Result<(), Failed> {
+/// Writes down where the group will be, for whoever cleans up after a keeper that was killed.
+fn note_down(sandbox: &Path, directories: Vec<PathBuf>) -> Result<(), Failed> {
     let step = || "note the sandbox's control groups".to_owned();
-    let directories: Vec<Raw> = group.directories().map(Raw::from).collect();
+    let directories: Vec<Raw> = directories.into_iter().map(Raw::from).collect();
     let text = serde_json::to_vec(&directories)
         .map_err(std::io::Error::from)
         .during(step)?;

@@ -16,14 +16,13 @@ use super::faults::{Effects, Halt};
 use super::ground::Ground;
 use super::journal::{AFTER, Journal, Label, OPEN, Record, Started};
 use super::proposal::Proposal;
-use super::stage::{Stages, sync_all};
+use super::stage::{Stages, Unsynced};
 use super::step::{Step, Trouble, Yard};
 use super::{ApplyError, recover};
 use rustix::fs::{Mode, OFlags};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
 use std::io::{self, Write as _};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 /// One run of the protocol.
@@ -160,12 +159,10 @@ impl<'a> Attempt<'a> {
         let record = Record::Intent(intent);
         self.effects
             .run("record the intent", || journal.append(&record))?;
-        let mut files: Vec<&File> = to_sync.iter().collect();
-        files.push(journal.file());
-        let mut directories: Vec<&OwnedFd> = stages.iter().collect();
-        directories.push(promotions);
+        let mut handles: Vec<BorrowedFd<'_>> = stages.iter().map(AsFd::as_fd).collect();
+        handles.extend([promotions.as_fd(), journal.file().as_fd()]);
         self.effects
-            .run("first barrier", || sync_all(&directories, &files))?;
+            .run("first barrier", || to_sync.sync_with(&handles))?;
         Ok(steps)
     }
 }
@@ -188,17 +185,24 @@ pub(super) fn second_barrier(yard: &Yard<'_>, steps: &[Step]) -> Result<(), Halt
         .map(|step| step.path().parent().unwrap_or(Path::new("")))
         .collect();
     let directories = open_parents(yard.ground, &parents);
-    let handles: Vec<&OwnedFd> = directories.iter().chain(&yard.stages).collect();
+    // There is a stage on each filesystem that the steps touch.
+    let stages: Vec<BorrowedFd<'_>> = yard.stages.iter().map(AsFd::as_fd).collect();
     yard.effects
-        .run("second barrier", || sync_all(&handles, &[]))
+        .run("second barrier", || directories.sync_with(&stages))
 }
 
 /// The directories among these that are still there.
-fn open_parents(ground: &Ground, parents: &BTreeSet<&Path>) -> Vec<OwnedFd> {
-    parents
-        .iter()
-        .filter_map(|parent| ground.directory(parent).ok())
-        .collect()
+fn open_parents(ground: &Ground, parents: &BTreeSet<&Path>) -> Unsynced {
+    let mut directories = Unsynced::default();
+    for parent in parents {
+        if directories.is_full() {
+            break;
+        }
+        if let Ok(directory) = ground.directory(parent) {
+            directories.push(directory);
+        }
+    }
+    directories
 }
 
 /// Makes a directory that only its owner may enter.

@@ -7,13 +7,12 @@ use super::ground::Stamp;
 use super::item::Source;
 use super::journal::{Change, Intent, Kept, Where};
 use super::proposal::{Act, Planned, Proposal};
-use super::stage::{Bytes, Recipe, Staged, Unstaged, group_of, stage_file, stage_link};
+use super::stage::{Bytes, Recipe, Staged, Unstaged, Unsynced, group_of, stage_file, stage_link};
 use super::step::{Old, Slot, Step};
 use super::unlock::unlock;
 use crate::merge::{Entry, FileEntry};
 use crate::spelling;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -32,7 +31,7 @@ pub(super) struct Draft<'a> {
     chmods: Vec<Step>,
     changes: Vec<Change>,
     /// The new files, to make them durable.
-    pub(super) to_sync: Vec<File>,
+    pub(super) to_sync: Unsynced,
     /// The new texts, one after another.
     pub(super) after: Vec<u8>,
 }
@@ -60,7 +59,7 @@ impl<'a> Draft<'a> {
             puts: Vec::new(),
             chmods: Vec::new(),
             changes: Vec::new(),
-            to_sync: Vec::new(),
+            to_sync: Unsynced::default(),
             after: Vec::new(),
         }
     }

@@ -11,7 +11,7 @@ use super::apply::{open_directory, second_barrier};
 use super::faults::{Effects, Halt};
 use super::ground::Ground;
 use super::journal::{End, Intent, Journal, OPEN, Record, Started, Story};
-use super::stage::sync_all;
+use super::stage::Unsynced;
 use super::step::{Side, Slot, Step, Trouble, Yard};
 use agar_core::id::PromotionId;
 use rustix::fs::{AtFlags, Mode, OFlags};
@@ -196,7 +196,7 @@ fn record(directory: &Path, record: &Record, effects: Effects<'_>) -> Result<(),
 /// Copies what was replaced from stages that will go into the promotion's own directory.
 fn rescue(directory: &Path, yard: &Yard<'_>, steps: &[Step]) -> Result<(), Halt> {
     let own = &yard.stages[0];
-    let mut copies = Vec::new();
+    let (mut copies, mut any) = (Unsynced::default(), false);
     for step in steps {
         let slot = match step {
             Step::Out { slot, .. } | Step::Swap { slot, .. } if slot.stage != 0 => *slot,
@@ -207,12 +207,14 @@ fn rescue(directory: &Path, yard: &Yard<'_>, steps: &[Step]) -> Result<(), Halt>
             | Step::Unlock { .. }
             | Step::Chmod { .. } => continue,
         };
-        copies.extend(copy_slot(yard, slot, own)?);
+        if let Some(copy) = copy_slot(yard, slot, own)? {
+            copies.push(copy);
+            any = true;
+        }
     }
-    if !copies.is_empty() {
-        let files: Vec<&File> = copies.iter().collect();
+    if any {
         yard.effects.run("sync what was replaced", || {
-            sync_all(&[own], &files)?;
+            copies.sync_with(&[own.as_fd()])?;
             fs_err::File::open(directory)?.sync_all()
         })?;
     }

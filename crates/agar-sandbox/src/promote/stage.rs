@@ -324,20 +324,45 @@ const SYNCED_APART_MAX: usize = 128;
 /// Threads that wait for the disk at the same time.
 const SYNC_THREADS: usize = 32;
 
-/// Makes things durable.
+/// Things that are to be made durable together.
 ///
 /// A sync mostly waits, and syncs that wait together are served together: fourteen of them one after
 /// the other took nine times as long as one, fourteen at once hardly longer than one. Beyond a number the
-/// filesystem is asked to write everything it has, which costs less than so many single waits.
-pub(crate) fn sync_all(handles: &[&OwnedFd], files: &[&File]) -> io::Result<()> {
-    let all: Vec<BorrowedFd<'_>> = handles
-        .iter()
-        .map(|handle| handle.as_fd())
-        .chain(files.iter().map(|file| file.as_fd()))
-        .collect();
-    if all.len() > SYNCED_APART_MAX {
-        return sync_filesystems(&all);
+/// filesystem is asked to write everything it has, which costs less than so many single waits; then
+/// one of each filesystem is enough, and the rest need not be kept open.
+#[derive(Debug, Default)]
+pub(crate) struct Unsynced {
+    apart: Vec<OwnedFd>,
+    more: bool,
+}
+
+impl Unsynced {
+    /// Adds something. Whoever adds many must add a directory of each of their filesystems first.
+    pub(crate) fn push(&mut self, handle: impl Into<OwnedFd>) {
+        if self.apart.len() < SYNCED_APART_MAX {
+            self.apart.push(handle.into());
+        } else {
+            self.more = true;
+        }
     }
+
+    /// Whether more is kept open only to be synced one by one.
+    pub(crate) const fn is_full(&self) -> bool {
+        self.more
+    }
+
+    /// Makes these and those durable.
+    pub(crate) fn sync_with(&self, handles: &[BorrowedFd<'_>]) -> io::Result<()> {
+        let apart = self.apart.iter().map(AsFd::as_fd);
+        let all: Vec<BorrowedFd<'_>> = handles.iter().copied().chain(apart).collect();
+        if self.more || all.len() > SYNCED_APART_MAX {
+            return sync_filesystems(&all);
+        }
+        sync_apart(&all)
+    }
+}
+
+fn sync_apart(all: &[BorrowedFd<'_>]) -> io::Result<()> {
     let share = all.len().div_ceil(SYNC_THREADS).max(1);
     let sync = |chunk: &[BorrowedFd<'_>]| chunk.iter().try_for_each(rustix::fs::fsync);
     std::thread::scope(|scope| {

@@ -3,7 +3,7 @@
 use super::{Act, Outcome, Planned, PrepareError, Reason, read_error};
 use crate::merge::{Clash, Entry};
 use crate::promote::ground::Ground;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 /// Looks at every directory that is to go, the deepest first, and keeps those that would take
@@ -53,21 +53,21 @@ fn leaves(act: &Act) -> bool {
 /// Where names that differ only in case are one, a file renamed by its case alone is found at its
 /// new name too. That is the old file, which is to go, and not something the person added.
 fn free_renamed_by_case(files: &mut [Planned]) {
-    let going: Vec<(PathBuf, u64, u64)> = files
-        .iter()
-        .filter(|file| file.act == Act::Remove)
-        .filter_map(|file| {
-            let stamp = file.seen.stamp?;
-            Some((file.item.path.clone(), stamp.dev, stamp.ino))
-        })
-        .collect();
+    // By inode: a change set can have a hundred thousand entries.
+    let mut going: BTreeMap<(u64, u64), Vec<PathBuf>> = BTreeMap::new();
+    for file in files.iter().filter(|file| file.act == Act::Remove) {
+        if let Some(stamp) = file.seen.stamp {
+            let names = going.entry((stamp.dev, stamp.ino)).or_default();
+            names.push(file.item.path.clone());
+        }
+    }
     for file in files.iter_mut() {
         let Some(stamp) = file.seen.stamp else {
             continue;
         };
-        let is_it = going.iter().any(|(path, dev, ino)| {
-            (*dev, *ino) == (stamp.dev, stamp.ino)
-                && *path != file.item.path
+        let names = going.get(&(stamp.dev, stamp.ino));
+        let is_it = names.into_iter().flatten().any(|path| {
+            *path != file.item.path
                 && path
                     .as_os_str()
                     .eq_ignore_ascii_case(file.item.path.as_os_str())
