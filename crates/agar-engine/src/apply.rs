@@ -225,7 +225,7 @@ impl Wanted<'_> {
             &request.choices,
             &request.hunks,
         );
-        let moved = changes::Drift::of(self.record, self.blueprint);
+        let moved = crate::drift::Drift::of(self.record, self.blueprint);
         let items = promote::items(&set.project, &|path| moved.has(path));
         let proposal = Proposal::prepare(&self.blueprint.root, items.clone(), &selection)?;
         self.answer.files = promotion::files(&proposal, request.dry_run)?;
@@ -289,7 +289,7 @@ impl Wanted<'_> {
         );
         // What is outside is always live: nobody froze it.
         let created = self.record.created;
-        let moved = |path: &Path| changes::is_newer(&Path::new("/").join(path), created);
+        let moved = |path: &Path| crate::drift::is_newer(&Path::new("/").join(path), created);
         let items = promote::items(&changes, &moved);
         let proposal = Proposal::prepare(Path::new("/"), items, &selection)?;
         let mut files = promotion::files(&proposal, self.request.dry_run)?;

@@ -5,10 +5,8 @@ use crate::answer::{BulkView, ChangeKind, ChangeView, ChangedFile, CommitView};
 use crate::blueprint::Blueprint;
 use crate::failure::EngineError;
 use crate::view::shown as path_shown;
-use agar_core::seam::Timestamp;
 use agar_core::state::State;
 use agar_core::text::printable;
-use agar_core::walls::BaseKind;
 use agar_sandbox::change::git::Repository;
 use agar_sandbox::change::{Action, Change, ChangeSet, Options, Side, unified};
 use agar_sandbox::layer::Kind;
@@ -35,42 +33,6 @@ pub(crate) fn whole(_engine: &Engine, blueprint: &Blueprint) -> Result<ChangeSet
         ..Options::default()
     };
     Ok(ChangeSet::compute(&blueprint.stacks, &options)?)
-}
-
-/// Which paths of a live base the person changed after the sandbox began.
-///
-/// The kernel stamps every change of a file with its own clock, which nobody can turn back: a stamp
-/// later than the sandbox says that what both sides started from is gone.
-pub(crate) struct Drift<'a> {
-    root: &'a Path,
-    since: Option<Timestamp>,
-}
-
-impl<'a> Drift<'a> {
-    pub(crate) fn of(record: &Sandbox, blueprint: &'a Blueprint) -> Self {
-        Self {
-            root: &blueprint.root,
-            since: match record.base {
-                BaseKind::Live => Some(record.created),
-                BaseKind::Frozen => None,
-            },
-        }
-    }
-
-    /// Whether a path relative to the project was changed.
-    pub(crate) fn has(&self, path: &Path) -> bool {
-        self.since
-            .is_some_and(|since| is_newer(&self.root.join(path), since))
-    }
-}
-
-/// Whether a file was changed after a moment.
-pub(crate) fn is_newer(path: &Path, since: Timestamp) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
-    path.symlink_metadata().is_ok_and(|metadata| {
-        let millis = metadata.ctime() * 1000 + metadata.ctime_nsec() / 1_000_000;
-        !metadata.is_dir() && millis.unsigned_abs() > since.millis()
-    })
 }
 
 /// A change set as the faces show it.

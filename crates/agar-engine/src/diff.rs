@@ -46,7 +46,7 @@ pub fn diff(engine: &Engine, request: &DiffRequest) -> Result<DiffAnswer, Engine
     } else {
         None
     };
-    let drift = changes::Drift::of(&record, &blueprint);
+    let drift = crate::drift::Drift::of(&record, &blueprint);
     let drifted = set
         .project
         .iter()

@@ -122,6 +122,11 @@ impl Here {
         Ok(self.store.borrow_mut().write(work)?)
     }
 
+    /// Folds the store's log into its file, for when nobody waits.
+    pub(crate) fn tidy(&self) -> Result<(), EngineError> {
+        Ok(self.store.borrow().tidy()?)
+    }
+
     /// The directory of a sandbox.
     pub(crate) fn sandbox(&self, id: SandboxId) -> PathBuf {
         self.state.sandbox(id)

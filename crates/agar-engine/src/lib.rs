@@ -19,6 +19,7 @@ pub mod create;
 pub mod diff;
 pub mod doctor;
 mod draft;
+mod drift;
 mod drive;
 pub mod engine;
 pub mod exec;

@@ -32,5 +32,6 @@ pub fn upkeep(engine: &Engine, _request: &UpkeepRequest) -> Result<UpkeepAnswer,
         answer.generation = bases.freeze(&Freezing::of(engine))?;
     }
     answer.emptied = Trash::new(&here.state).empty(PORTION)?.removed;
+    here.tidy()?;
     Ok(answer)
 }

@@ -4,7 +4,7 @@
 
 use agar_core::id::ProjectId;
 use agar_core::seam::Timestamp;
-use agar_sandbox::base::{Bases, Choice, DriftManifest, PrepareError, Silent};
+use agar_sandbox::base::{Bases, Choice, PrepareError, Silent};
 use agar_sandbox::copy::{Fidelity, tree};
 use agar_sandbox::project::{self, StateDir, Surroundings};
 use agar_sandbox::trash::Trash;
@@ -51,8 +51,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         frozen("nothing changed", &bases)?;
         fs_err::write(source.join("changed"), std::process::id().to_string())?;
         frozen("one file changed", &bases)?;
-        let manifest = timed("drift manifest", || DriftManifest::take(&project))?;
-        timed("drift", || manifest.drift(&project))?;
         timed("live", || bases.prepare(Choice::Live, &Silent))?;
     }
     Ok(())

@@ -20,13 +20,11 @@ mod freeze;
 mod generations;
 pub mod index;
 mod layer;
-pub mod live;
 mod lock;
 pub mod manifest;
 mod repositories;
 mod survey;
 
-pub use live::{Drift, DriftManifest};
 pub use lock::Lock;
 
 use crate::copy::CopyError;

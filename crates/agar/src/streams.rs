@@ -121,6 +121,12 @@ impl<'a> Lender<'a> {
 
     /// Takes the streams back. Whether Ctrl-C was pressed after the command had ended.
     pub fn take_back(self) -> bool {
+        self.take_back_held().0
+    }
+
+    /// The same, with the signals still held: between letting go and holding again one more Ctrl-C
+    /// would end agar before it has said how to look into what was kept.
+    pub fn take_back_held(self) -> (bool, Held<'a>) {
         let Self {
             signals,
             held,
@@ -131,8 +137,7 @@ impl<'a> Lender<'a> {
         drop(raw);
         drop(keys);
         let arrived = signals.take();
-        drop(held);
-        arrived.interrupt || arrived.terminate
+        (arrived.interrupt || arrived.terminate, held)
     }
 }
 

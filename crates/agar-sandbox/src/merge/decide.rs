@@ -177,6 +177,8 @@ pub enum Clash {
     DirectoryInTheWay,
     /// The base was live and has moved: what both started from is not known any more.
     BaseMoved,
+    /// The base was live, nothing is there now, and the person may have deleted it meanwhile.
+    PerhapsDeleted,
 }
 
 impl fmt::Display for Clash {
@@ -190,6 +192,7 @@ impl fmt::Display for Clash {
             Self::TypeChanged => "it became another kind of file on one side",
             Self::DirectoryInTheWay => "a directory on one side, something else on the other",
             Self::BaseMoved => "you changed it while the sandbox used it live",
+            Self::PerhapsDeleted => "you may have deleted it while the sandbox used it live",
         })
     }
 }
@@ -250,7 +253,11 @@ pub fn decide(base: &Entry, mine: &Entry, theirs: &Entry) -> Decision {
         };
     }
     if *base == Entry::Unknown {
-        return Decision::Conflict(Clash::BaseMoved);
+        return Decision::Conflict(if mine.is_nothing() {
+            Clash::PerhapsDeleted
+        } else {
+            Clash::BaseMoved
+        });
     }
     both_changed(base, mine, theirs)
 }

@@ -178,7 +178,7 @@ fn each_kind_of_conflict_has_its_name() {
         (&none, &link("x"), &directory, Clash::DirectoryInTheWay),
         (&one, &Entry::Blocked, &two, Clash::DirectoryInTheWay),
         (&Entry::Unknown, &one, &two, Clash::BaseMoved),
-        (&Entry::Unknown, &none, &two, Clash::BaseMoved),
+        (&Entry::Unknown, &none, &two, Clash::PerhapsDeleted),
     ];
     for (base, mine, theirs, clash) in rows {
         assert_eq!(decide(base, mine, theirs), Decision::Conflict(clash));

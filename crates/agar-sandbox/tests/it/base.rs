@@ -2,7 +2,7 @@
 
 use crate::desk::{Desk, tree};
 use agar_core::walls::BaseKind;
-use agar_sandbox::base::{BulkReason, Choice, DriftManifest, Silent};
+use agar_sandbox::base::{BulkReason, Choice, Silent};
 use agar_testkit::Tree;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
@@ -235,29 +235,6 @@ fn a_quick_choice_freezes_a_small_project_and_lets_a_big_one_live() {
     assert_eq!(live.lowers, [big.shop()]);
     big.with_bases(|bases| bases.freeze(&Silent).unwrap());
     assert_eq!(quick(&big).kind, BaseKind::Frozen);
-}
-
-#[test]
-fn drift_names_what_changed_on_the_host() {
-    let desk = Desk::new();
-    for name in ["kept", "dir/edited", "dir/gone"] {
-        desk.write(name, name);
-    }
-    let manifest = DriftManifest::take(&desk.project()).unwrap();
-    let file = desk.top.join("drift");
-    manifest.save(&file).unwrap();
-    let manifest = DriftManifest::load(&file).unwrap();
-    assert!(manifest.drift(&desk.project()).unwrap().is_none());
-    desk.write("dir/edited", "edited!");
-    desk.write("dir/new", "");
-    fs_err::remove_file(desk.shop().join("dir/gone")).unwrap();
-    let drift = manifest.drift(&desk.project()).unwrap();
-    assert_eq!(
-        drift.changed,
-        [PathBuf::from("dir/edited"), PathBuf::from("dir/new")]
-    );
-    assert_eq!(drift.removed, [PathBuf::from("dir/gone")]);
-    assert!(drift.touches(Path::new("dir/gone")) && !drift.touches(Path::new("kept")));
 }
 
 #[test]

@@ -118,11 +118,11 @@ pub fn run(args: &TryArgs, context: &Context) -> Result<u8, Failure> {
         lender.hand_over();
     };
     let answer = try_change(&engine, &request, lender.streams(&mut console), &mut begun);
-    let interrupted = lender.take_back();
+    let (interrupted, held) = lender.take_back_held();
     let mut answer = answer?;
     answer.run.interrupted |= interrupted;
     // Whoever presses the key once more shall still read how to look into what was kept.
-    let _held = ending::was_interrupted(&answer.run).then(|| signals.hold());
+    let _held = ending::was_interrupted(&answer.run).then_some(held);
     if context.ui.form == Form::Words {
         tell(context, &answer);
     }

@@ -88,7 +88,8 @@ pub fn verdict(run: &RunView) -> Block {
 
 fn first(run: &RunView) -> (Label, String) {
     if was_interrupted(run) {
-        return (block::STOPPED, "by Ctrl-C".to_owned());
+        // Ctrl-C, or a signal that asks agar to end: the record does not tell them apart.
+        return (block::STOPPED, "on request".to_owned());
     }
     let program = || {
         let program = run.argv.first().map_or("", String::as_str);
@@ -192,7 +193,7 @@ mod tests {
         insta::assert_snapshot!(lines, @r"
         failed  exit 3 · 14.2 s · 212 MB peak
         failed  killed by SIGKILL · 14.2 s · 212 MB peak
-        stopped  by Ctrl-C · 14.2 s · 212 MB peak
+        stopped  on request · 14.2 s · 212 MB peak
         failed  there is no program called `cargo` inside
         failed  `cargo` cannot be executed
         failed  the sandbox ended under it · 14.2 s · 212 MB peak

@@ -1,7 +1,7 @@
 //! C6: a run that exceeds a limit is stopped, the reason has a name, and the host stays well.
 
 use crate::AGAR;
-use agar_testkit::{Outcome, World, leaks};
+use agar_testkit::{Caller, Outcome, World, leaks};
 
 /// The run ended by this limit, said so in words, and left nothing.
 #[track_caller]
@@ -26,6 +26,62 @@ fn a_memory_bomb_is_stopped() {
     let script = "data = []\nwhile True: data.append(bytearray(b'x' * (8 << 20)))";
     let outcome = world.agar(python("--memory=96M", script));
     assert_stopped(&world, &outcome, "memory");
+}
+
+/// Burns processor time in two processes until enough of it is used, and prints how much of one
+/// processor they had together, in percent.
+const BURN: &str = "
+import os, time
+start = time.monotonic()
+child = os.fork()
+while time.process_time() < 0.4: pass
+if child == 0: os._exit(0)
+os.waitpid(child, 0)
+used = sum(os.times()[:4])
+print('percent', round(100 * used / (time.monotonic() - start)))
+";
+
+/// Runs the burner under a limit of a fifth of one processor.
+#[track_caller]
+fn burn(world: &World, old_ways: &str) -> (u32, Outcome) {
+    let words = [
+        "try",
+        "--discard",
+        "--cpu=20",
+        "--",
+        "/usr/bin/python3",
+        "-I",
+        "-c",
+        BURN,
+    ];
+    let command = world.command(words).env("AGAR_OLD_WAYS", old_ways);
+    let outcome = command.run().success();
+    let line = outcome
+        .stdout
+        .lines()
+        .find_map(|line| line.strip_prefix("percent "));
+    (line.unwrap().parse().unwrap(), outcome)
+}
+
+const NOT_ENFORCED: &str = "the cpu limit is not enforced";
+
+#[test]
+fn the_processor_is_shared_out_or_the_run_says_that_it_is_not() {
+    let world = World::new(AGAR);
+    let (percent, outcome) = burn(&world, "");
+    if outcome.stderr.contains(NOT_ENFORCED) {
+        // An ordinary user to whom no control group was given.
+        assert!(Caller::current().is_ordinary(), "{outcome}");
+    } else {
+        assert!(percent <= 40, "20 % of a processor came to {percent} %");
+    }
+}
+
+#[test]
+fn without_control_groups_the_processor_limit_is_said_not_to_hold() {
+    let world = World::new(AGAR);
+    let (_, outcome) = burn(&world, "no_cgroups");
+    assert!(outcome.stderr.contains(NOT_ENFORCED), "{outcome}");
 }
 
 #[test]

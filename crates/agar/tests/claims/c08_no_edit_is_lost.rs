@@ -35,6 +35,47 @@ fn edits_on_both_sides_of_one_file_are_both_kept() {
     );
 }
 
+/// Changes the project inside a sandbox that uses it live.
+#[track_caller]
+fn change_live(world: &World, script: &str) {
+    let words = ["run", "--keep", "--base=live", "--", "/bin/sh", "-ec"];
+    world.agar(words.into_iter().chain([script])).success();
+}
+
+#[test]
+fn what_was_deleted_here_does_not_come_back_from_a_live_base() {
+    for (inside, here) in [
+        ("echo more >>notes.txt", "rm notes.txt"),
+        ("chmod 755 notes.txt", "rm notes.txt"),
+        ("echo new >n; mv n notes.txt", "rm notes.txt"),
+        ("echo more >>src/lib.rs", "rm -r src"),
+        ("echo new >n; mv n src/lib.rs", "rm -r src"),
+    ] {
+        let world = World::with_repository(AGAR);
+        change_live(&world, inside);
+        world.sh(here).success();
+        let before = Tree::read(&world.project());
+        let outcome = world.agar(["apply"]).expect_code(4);
+        assert!(outcome.stderr.contains("deleted it"), "{inside}: {outcome}");
+        before.assert_unchanged(&world.project(), inside);
+    }
+}
+
+#[test]
+fn what_is_new_in_a_live_base_is_taken_where_nothing_moved() {
+    let world = World::with_repository(AGAR);
+    change_live(
+        &world,
+        "echo x >new; mkdir d; echo y >d/deep; echo z >src/new.rs",
+    );
+    // An edit in place does not touch the directory.
+    world.write("notes.txt", "mine\n");
+    world.agar(["apply"]).success();
+    assert_eq!(world.read("d/deep"), "y\n");
+    assert_eq!(world.read("src/new.rs"), "z\n");
+    assert_eq!(world.read("notes.txt"), "mine\n");
+}
+
 #[test]
 fn a_conflict_writes_nothing_at_all() {
     let world = World::with_repository(AGAR);

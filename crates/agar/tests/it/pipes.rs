@@ -81,7 +81,7 @@ fn an_interrupt_reaches_the_command_and_the_sandbox_is_kept() {
     assert!(outcome.stdout.ends_with("told\n"), "{}", outcome.stdout);
     assert_eq!(outcome.code(), 130, "{}", outcome.stderr);
     assert!(
-        outcome.stderr.contains("stopped  by Ctrl-C"),
+        outcome.stderr.contains("stopped  on request"),
         "{}",
         outcome.stderr
     );
@@ -105,7 +105,7 @@ fn three_interrupts_end_a_command_that_ignores_them() {
     let outcome = running.finish();
     assert_eq!(outcome.code(), 130, "{}", outcome.stderr);
     assert!(
-        outcome.stderr.contains("stopped  by Ctrl-C"),
+        outcome.stderr.contains("stopped  on request"),
         "{}",
         outcome.stderr
     );
