@@ -12,7 +12,8 @@ use std::fmt;
 ///                       ▼
 ///                   Finished ──promote──▶ Promoted ──┐
 ///                    │    ▲ └──discard──▶ Discarded ─┼──▶ Collected
-///                    └────┘ start                    │
+///                    └────┘ ◀──take back──────┘     │
+///                     start
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -51,6 +52,8 @@ pub enum Event {
     Undo,
     /// The changes were given up.
     Discard,
+    /// The changes were wanted back.
+    TakeBack,
     /// The layers were removed.
     Collect,
 }
@@ -84,7 +87,8 @@ impl State {
             | (Self::Paused, Event::Resume) => Ok(Self::Running),
             (Self::Running, Event::Pause) => Ok(Self::Paused),
             (Self::Creating | Self::Running | Self::Paused | Self::Finished, Event::Finish)
-            | (Self::Promoted, Event::Undo) => Ok(Self::Finished),
+            | (Self::Promoted, Event::Undo)
+            | (Self::Discarded, Event::TakeBack) => Ok(Self::Finished),
             (Self::Finished | Self::Promoted, Event::Promote) => Ok(Self::Promoted),
             (Self::Creating | Self::Running | Self::Paused | Self::Finished, Event::Discard) => {
                 Ok(Self::Discarded)
@@ -95,18 +99,37 @@ impl State {
             ) => Ok(Self::Collected),
             (
                 Self::Creating,
-                Event::Pause | Event::Resume | Event::Promote | Event::Undo | Event::Collect,
+                Event::Pause
+                | Event::Resume
+                | Event::Promote
+                | Event::Undo
+                | Event::TakeBack
+                | Event::Collect,
             )
             | (
                 Self::Running,
-                Event::Start | Event::Resume | Event::Promote | Event::Undo | Event::Collect,
+                Event::Start
+                | Event::Resume
+                | Event::Promote
+                | Event::Undo
+                | Event::TakeBack
+                | Event::Collect,
             )
             | (
                 Self::Paused,
-                Event::Start | Event::Pause | Event::Promote | Event::Undo | Event::Collect,
+                Event::Start
+                | Event::Pause
+                | Event::Promote
+                | Event::Undo
+                | Event::TakeBack
+                | Event::Collect,
             )
-            | (Self::Finished, Event::Pause | Event::Resume | Event::Undo)
-            | (Self::Promoted, Event::Pause | Event::Resume | Event::Finish | Event::Discard)
+            | (Self::Finished, Event::Pause | Event::Resume | Event::Undo | Event::TakeBack)
+            | (
+                Self::Promoted,
+                Event::Pause | Event::Resume | Event::Finish | Event::Discard | Event::TakeBack,
+            )
+            | (Self::Collected, Event::TakeBack)
             | (
                 Self::Discarded | Self::Collected,
                 Event::Start
@@ -165,6 +188,7 @@ impl fmt::Display for Event {
             Self::Promote => "be promoted",
             Self::Undo => "be undone",
             Self::Discard => "be discarded",
+            Self::TakeBack => "be taken back",
             Self::Collect => "be collected",
         })
     }

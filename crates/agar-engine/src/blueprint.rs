@@ -37,6 +37,9 @@ pub(crate) struct Blueprint {
     /// In the tiers without copy-on-write, the copy of the project that commands work on.
     #[serde(default)]
     pub(crate) copy: Option<Copy>,
+    /// How long it was meant to live; nothing for no end.
+    #[serde(default)]
+    pub(crate) ttl_ms: Option<u64>,
     /// Whether git inside must not trust the inodes that the index remembers.
     pub(crate) minimal_git_stat: bool,
 }

@@ -64,6 +64,7 @@ pub(crate) fn draft(
         old_ways: settings.old_ways.clone(),
         agent: options.caller.agent().map(str::to_owned),
         warnings: warnings((options, &settings), &network, &base),
+        ttl_ms: options.ttl_ms.or(settings.ttl_ms),
         minimal_git_stat: base.minimal_git_stat,
     };
     let new = NewSandbox {

@@ -3,7 +3,7 @@
 use crate::blueprint::Blueprint;
 use crate::drive::{Ended, Errand, drive};
 use crate::{Caller, Command, Engine, EngineError, RunView, SandboxView, Streams};
-use crate::{find, raise, view};
+use crate::{find, queue, raise, view};
 use serde::{Deserialize, Serialize};
 
 /// Asks for a command in a sandbox.
@@ -39,6 +39,7 @@ pub fn exec(
 ) -> Result<ExecAnswer, EngineError> {
     let here = engine.here()?;
     let errand = Errand::new(&request.command)?;
+    let _place = queue::enter(engine, &request.caller, &mut *streams.controls)?;
     let record = find::sandbox(here, request.sandbox.as_deref())?;
     let up = raise::up(engine, here, record)?;
     let (record, keeper) = (up.record, up.keeper);

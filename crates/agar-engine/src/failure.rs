@@ -61,6 +61,12 @@ pub enum EngineError {
         /// How many.
         count: u32,
     },
+    /// The caller did not want to wait any longer.
+    #[error("left the queue at position {position}; nothing was run")]
+    LeftQueue {
+        /// Where the caller stood.
+        position: u64,
+    },
     /// The request makes no sense as it stands.
     #[error("{0}")]
     Invalid(String),
@@ -212,6 +218,7 @@ impl EngineError {
             | Self::NoSuchRun { .. }
             | Self::WrongState { .. }
             | Self::Busy { .. }
+            | Self::LeftQueue { .. }
             | Self::Invalid(_)
             | Self::Missing { .. }
             | Self::Unreadable { .. }
@@ -244,6 +251,7 @@ impl Fault for EngineError {
                 Kind::Conflict
             }
             Self::Inside { .. } => Kind::Refused,
+            Self::LeftQueue { .. } => Kind::Interrupted,
             Self::Unreadable { source, .. } if source.kind() == ErrorKind::NotFound => {
                 Kind::NotFound
             }
@@ -294,6 +302,7 @@ impl Fault for EngineError {
             Self::NoSuchSetting { near: None, .. }
             | Self::NoSuchRun { .. }
             | Self::WrongState { .. }
+            | Self::LeftQueue { .. }
             | Self::Invalid(_)
             | Self::Missing { .. }
             | Self::Unreadable { .. }

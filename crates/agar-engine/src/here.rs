@@ -2,7 +2,7 @@
 
 use crate::Engine;
 use crate::failure::EngineError;
-use crate::sweep;
+use crate::{sweep, upkeep};
 use agar_core::id::{ProjectId, SandboxId};
 use agar_jail::client::{Keeper, TalkError};
 use agar_sandbox::project::{self, MountTable, Project, StateDir};
@@ -66,6 +66,7 @@ impl Here {
             store: RefCell::new(store),
         };
         sweep::sweep(engine, &here)?;
+        upkeep::when_due(engine, &here);
         Ok(here)
     }
 
@@ -156,7 +157,7 @@ impl Here {
         Keeper::connect(&Self::socket(engine, id), &self.sandbox(id))
     }
 
-    /// Where the keeper of a sandbox will listen: nobody else may put a socket there: nobody else may put a socket there.
+    /// Where the keeper of a sandbox will listen: nobody else may put a socket there.
     pub(crate) fn make_socket(engine: &Engine, id: SandboxId) -> Result<PathBuf, EngineError> {
         let socket = Self::socket(engine, id);
         let Some(directory) = socket.parent() else {

@@ -11,6 +11,7 @@ use agar_sandbox::base::{PrepareError, Prepared};
 use agar_sandbox::change::{ChangeSet, Options};
 use agar_sandbox::copy::Fidelity;
 use agar_sandbox::stack::{Role, Stack};
+use agar_sandbox::trash::TrashError;
 use rustix::fs::{AtFlags, CWD, Gid, Mode, Timespec, Timestamps, Uid, XattrFlags};
 use rustix::io::Errno;
 use std::io;
@@ -199,6 +200,7 @@ fn is_empty(directory: &Path) -> bool {
 
 /// Gives up a finished sandbox for good: nothing in it is worth keeping.
 pub(crate) fn collect(engine: &Engine, here: &Here, id: SandboxId) -> Result<(), EngineError> {
+    refuse_foreign(&here.sandbox(id))?;
     here.write(|store| {
         let state = store.read().sandbox(id)?.state;
         if state == agar_core::state::State::Finished {
@@ -207,6 +209,29 @@ pub(crate) fn collect(engine: &Engine, here: &Here, id: SandboxId) -> Result<(),
         store.advance_sandbox(id, Event::Collect, engine.now())
     })?;
     here.throw_away(&here.sandbox(id))
+}
+
+/// Refuses to throw away what lies where a sandbox was and is not one: a repository that somebody
+/// put there, a link to one.
+pub(crate) fn refuse_foreign(directory: &Path) -> Result<(), EngineError> {
+    const OURS: [&str; 4] = ["lock", "turn", "runs", "upper-0"];
+    let foreign = |reason| {
+        Err(EngineError::Trash(TrashError::NotOurs {
+            path: directory.to_owned(),
+            reason,
+        }))
+    };
+    let Ok(found) = directory.symlink_metadata() else {
+        return Ok(());
+    };
+    if !found.is_dir() {
+        return foreign("it is not the directory that agar made");
+    }
+    let has = |name: &&str| directory.join(name).symlink_metadata().is_ok();
+    if has(&".git") || (!is_empty(directory) && !OURS.iter().any(has)) {
+        return foreign("it holds what agar did not put there");
+    }
+    Ok(())
 }
 
 /// The bytes that a directory occupies, entered without following anything.

@@ -16,6 +16,8 @@ pub struct ListRequest {
     pub everywhere: bool,
     /// Also those whose layers are gone.
     pub collected: bool,
+    /// Only those that wait in the trash.
+    pub trash: bool,
 }
 
 /// One line of the list.
@@ -56,7 +58,11 @@ pub fn list(engine: &Engine, request: &ListRequest) -> Result<ListAnswer, Engine
         Scope::Kept
     };
     let records = here.read(|store| store.sandboxes(project, scope))?;
-    let shown = |record: &&Sandbox| request.collected || record.state != State::Discarded;
+    let shown = |record: &&Sandbox| match (request.trash, record.state) {
+        (true, state) => state == State::Discarded,
+        (false, State::Discarded) => request.collected,
+        (false, _) => true,
+    };
     let sandboxes = records
         .iter()
         .filter(shown)

@@ -67,6 +67,8 @@ pub struct SandboxOptions {
     pub caller: Caller,
     /// A few words for the list.
     pub note: Option<String>,
+    /// How long it is meant to live; afterwards it is cleaned up once nothing runs in it.
+    pub ttl_ms: Option<u64>,
 }
 
 /// One command to run inside.

@@ -1,16 +1,23 @@
 //! Clears away what nobody needs.
 
+mod choose;
+
 use crate::blueprint::Blueprint;
+use crate::failure::EngineError;
 use crate::here::Here;
 use crate::remove::{self, RemovedView};
 use crate::wishes::{self, GRACE_MS};
-use crate::{Engine, EngineError, layers};
+use crate::{Engine, layers, raise};
+use agar_core::fault::{Fault as _, Kind};
+use agar_core::id::ProjectId;
 use agar_core::seam::Timestamp;
+use agar_core::settings::Cleanup;
 use agar_core::size::Bytes;
 use agar_core::state::State;
 use agar_sandbox::base::Bases;
 use agar_sandbox::trash::Trash;
 use agar_store::{Sandbox, Scope};
+use choose::{Candidate, Fate, Rules};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -37,6 +44,10 @@ pub struct PruneRequest {
 pub struct PruneAnswer {
     /// Sandboxes.
     pub removed: Vec<RemovedView>,
+    /// Sandboxes in which nothing ran, whose jails were taken down. They are kept.
+    pub stopped: Vec<RemovedView>,
+    /// Sandboxes that should go and could not, with what stood in the way.
+    pub refused: Vec<RemovedView>,
     /// Generations that no sandbox needs any more.
     pub generations: u64,
     /// Entries of the trash that are gone for good.
@@ -51,148 +62,144 @@ pub struct PruneAnswer {
 
 /// Clears away idle sandboxes, unneeded generations and old trash.
 ///
-/// Never what agar did not make, never a sandbox whose jail is up, and never unpromoted changes
-/// without a grace period in the trash.
+/// Never what agar did not make, never a sandbox in which something runs, and never unpromoted
+/// changes without a grace period in the trash.
 pub fn prune(engine: &Engine, request: &PruneRequest) -> Result<PruneAnswer, EngineError> {
     let here = engine.here()?;
-    let rules = Rules::of(engine, here, request)?;
-    let project = here.project_id().filter(|_| !request.everywhere);
-    let records = here.read(|store| store.sandboxes(project, Scope::Kept))?;
-    let chosen = choose(here, records, &rules, engine.now());
-    let mut answer = PruneAnswer {
-        dry_run: request.dry_run,
-        ..PruneAnswer::default()
-    };
-    for choice in &chosen {
-        let removed = if request.dry_run {
-            would_remove(choice)?
-        } else {
-            remove_chosen(engine, here, choice)?
-        };
-        let bytes = removed.disk_bytes.unwrap_or(0);
-        if removed.in_trash {
-            answer.trash_bytes += bytes;
-        } else {
-            answer.freed_bytes += bytes;
-        }
-        answer.removed.push(removed);
-    }
-    if !request.dry_run {
+    let mut answer = sandboxes(engine, here, request)?;
+    if request.dry_run {
+        answer.emptied = count(&here.state.trash());
+    } else {
         answer.generations = collect_generations(engine, here)?;
         answer.emptied = empty_trash(here)?;
     }
     Ok(answer)
 }
 
-/// What is cleared away, with the settings filled in.
-struct Rules {
-    idle_ms: u64,
-    keep_last: usize,
-    disk_budget: Option<u64>,
-    grace_ms: u64,
-}
-
-impl Rules {
-    fn of(engine: &Engine, here: &Here, request: &PruneRequest) -> Result<Self, EngineError> {
-        let cleanup = wishes::cleanup(engine, here)?;
-        let keep_last = usize::try_from(cleanup.keep_last).unwrap_or(usize::MAX);
-        Ok(Self {
-            idle_ms: request.idle_ms.or(cleanup.idle_ms).unwrap_or(u64::MAX),
-            keep_last: request.keep_last.unwrap_or(keep_last),
-            disk_budget: request.disk_budget.or(cleanup.disk_budget).map(|it| it.0),
-            grace_ms: if request.empty_trash { 0 } else { GRACE_MS },
-        })
-    }
-}
-
-/// A sandbox that shall go.
-struct Chosen {
-    record: Sandbox,
-    why: &'static str,
-    bytes: u64,
-}
-
-/// Decides which sandboxes go, oldest first.
-fn choose(here: &Here, records: Vec<Sandbox>, rules: &Rules, now: Timestamp) -> Vec<Chosen> {
-    let mut chosen = Vec::new();
-    let mut rest = Vec::new();
-    for record in records {
-        let age = now.since(record.updated);
-        match record.state {
-            State::Discarded if age >= rules.grace_ms => chosen.push((record, "grace period over")),
-            State::Creating
-            | State::Running
-            | State::Paused
-            | State::Discarded
-            | State::Collected => {}
-            State::Finished | State::Promoted => rest.push(record),
-        }
-    }
-    rest.sort_by_key(|record| record.updated);
-    let spared = rest.split_off(rest.len().saturating_sub(rules.keep_last));
-    let (idle, mut young): (Vec<_>, Vec<_>) = rest
-        .into_iter()
-        .partition(|record| now.since(record.updated) >= rules.idle_ms);
-    chosen.extend(idle.into_iter().map(|record| (record, "idle")));
-    let mut chosen: Vec<Chosen> = chosen
-        .into_iter()
-        .map(|(record, why)| measured(here, record, why))
-        .collect();
-    if let Some(budget) = rules.disk_budget {
-        young.extend(spared);
-        chosen.extend(over_budget(here, young, budget));
-    }
-    chosen
-}
-
-fn measured(here: &Here, record: Sandbox, why: &'static str) -> Chosen {
-    let bytes = layers::disk_bytes(&here.sandbox(record.id));
-    Chosen { record, why, bytes }
-}
-
-/// The oldest that have to go so that the rest fits.
-fn over_budget(here: &Here, records: Vec<Sandbox>, budget: u64) -> Vec<Chosen> {
-    let mut all: Vec<Chosen> = records
-        .into_iter()
-        .map(|record| measured(here, record, "over the disk budget"))
-        .collect();
-    let mut total: u64 = all.iter().map(|chosen| chosen.bytes).sum();
-    let mut keep = 0;
-    while total > budget && keep < all.len() {
-        total -= all[keep].bytes;
-        keep += 1;
-    }
-    all.truncate(keep);
-    all
-}
-
-fn would_remove(choice: &Chosen) -> Result<RemovedView, EngineError> {
-    let record = &choice.record;
-    let unpromoted =
-        record.state == State::Finished && layers::has_changes(&Blueprint::of(record)?);
-    Ok(RemovedView {
-        id: record.id,
-        alias: record.alias.clone(),
-        in_trash: unpromoted,
-        disk_bytes: Some(choice.bytes),
-        why: choice.why.to_owned(),
-    })
-}
-
-fn remove_chosen(
+/// Clears away sandboxes alone.
+pub(crate) fn sandboxes(
     engine: &Engine,
     here: &Here,
-    choice: &Chosen,
-) -> Result<RemovedView, EngineError> {
-    let removed = remove::give_up(engine, here, &choice.record, choice.why)?;
-    Ok(RemovedView {
-        disk_bytes: Some(choice.bytes),
-        ..removed
+    request: &PruneRequest,
+) -> Result<PruneAnswer, EngineError> {
+    let project = here.project_id().filter(|_| !request.everywhere);
+    let records = here.read(|store| store.sandboxes(project, Scope::Kept))?;
+    let candidates = records
+        .iter()
+        .map(|record| candidate(engine, here, record))
+        .collect::<Result<Vec<_>, _>>()?;
+    let (own, others) = (
+        wishes::cleanup(engine, here)?,
+        wishes::cleanup_elsewhere(engine, here)?,
+    );
+    let rules = |project: ProjectId| {
+        let cleanup = if here.project_id() == Some(project) {
+            own
+        } else {
+            others
+        };
+        rules(request, cleanup)
+    };
+    let mut answer = PruneAnswer {
+        dry_run: request.dry_run,
+        ..PruneAnswer::default()
+    };
+    for (id, fate) in choose::choose(&candidates, &rules, engine.now()) {
+        let found = records.iter().zip(&candidates).find(|(it, _)| it.id == id);
+        if let Some((record, candidate)) = found {
+            settle(engine, here, (record, candidate, fate), &mut answer)?;
+        }
+    }
+    Ok(answer)
+}
+
+fn rules(request: &PruneRequest, cleanup: Cleanup) -> Rules {
+    let keep_last = usize::try_from(cleanup.keep_last).unwrap_or(usize::MAX);
+    Rules {
+        idle_ms: request.idle_ms.or(cleanup.idle_ms).unwrap_or(u64::MAX),
+        keep_last: request.keep_last.unwrap_or(keep_last),
+        disk_budget: request.disk_budget.or(cleanup.disk_budget).map(|it| it.0),
+        grace_ms: if request.empty_trash { 0 } else { GRACE_MS },
+    }
+}
+
+fn candidate(engine: &Engine, here: &Here, record: &Sandbox) -> Result<Candidate, EngineError> {
+    Ok(Candidate {
+        id: record.id,
+        project: record.project,
+        state: record.state,
+        created: record.created,
+        active: active(here, record)?,
+        ttl_ms: Blueprint::of(record)?.ttl_ms,
+        busy: record.state == State::Running && raise::is_busy(engine, here, record.id),
+        bytes: layers::disk_bytes(&here.sandbox(record.id)),
     })
+}
+
+/// When something last happened to a sandbox.
+fn active(here: &Here, record: &Sandbox) -> Result<Timestamp, EngineError> {
+    let run = here.read(|store| store.latest_run(record.id))?;
+    let moments = run
+        .into_iter()
+        .flat_map(|run| [Some(run.started), run.ended]);
+    Ok(moments.flatten().fold(record.updated, Ord::max))
+}
+
+/// Does to one sandbox what was decided, or says what would be done.
+fn settle(
+    engine: &Engine,
+    here: &Here,
+    (record, candidate, fate): (&Sandbox, &Candidate, Fate),
+    answer: &mut PruneAnswer,
+) -> Result<(), EngineError> {
+    let (Fate::Stop(why) | Fate::GiveUp(why)) = fate;
+    let described = RemovedView {
+        id: record.id,
+        alias: record.alias.clone(),
+        in_trash: false,
+        disk_bytes: Some(candidate.bytes),
+        idle_ms: Some(engine.now().since(candidate.active)),
+        why: why.words().to_owned(),
+    };
+    if let Fate::Stop(_) = fate {
+        if answer.dry_run || raise::retire(engine, here, record)? {
+            answer.stopped.push(described);
+        }
+        return Ok(());
+    }
+    let in_trash = if answer.dry_run {
+        Some(remove::is_unpromoted(record)?)
+    } else {
+        match remove::give_up_unchanged(engine, here, record) {
+            Ok(given_up) => given_up,
+            // Somebody put something of their own where the sandbox was: theirs to sort out.
+            Err(error) if error.kind() == Kind::Refused => {
+                answer.refused.push(RemovedView {
+                    why: error.to_string(),
+                    ..described
+                });
+                return Ok(());
+            }
+            Err(error) => return Err(error),
+        }
+    };
+    // Nothing: somebody used it since it was chosen, or another clean-up was quicker.
+    if let Some(in_trash) = in_trash {
+        if in_trash {
+            answer.trash_bytes += candidate.bytes;
+        } else {
+            answer.freed_bytes += candidate.bytes;
+        }
+        answer.removed.push(RemovedView {
+            in_trash,
+            ..described
+        });
+    }
+    Ok(())
 }
 
 /// Collects generations that no kept sandbox stands on.
-fn collect_generations(engine: &Engine, here: &Here) -> Result<u64, EngineError> {
+pub(crate) fn collect_generations(engine: &Engine, here: &Here) -> Result<u64, EngineError> {
     let Ok(known) = here.project(engine) else {
         return Ok(0);
     };
@@ -213,6 +220,18 @@ fn empty_trash(here: &Here) -> Result<u64, EngineError> {
             return Ok(removed);
         }
     }
+}
+
+/// Files and directories below a directory, entered without following anything.
+fn count(directory: &std::path::Path) -> u64 {
+    let Ok(entries) = directory.read_dir() else {
+        return 0;
+    };
+    let entries = entries.flatten().map(|entry| {
+        let below = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        1 + if below { count(&entry.path()) } else { 0 }
+    });
+    entries.sum()
 }
 
 /// Files deleted between two looks at the clock.

@@ -201,7 +201,10 @@ fn again(engine: &Engine, here: &Here, mut record: Sandbox) -> Result<Up, Engine
 
 /// Takes the jail of a sandbox down, if it is up, and says so in its record.
 pub(crate) fn down(engine: &Engine, here: &Here, record: &Sandbox) -> Result<Sandbox, EngineError> {
-    let turn = Turn::take(&here.sandbox(record.id))?;
+    let Some(turn) = Turn::take_if_there(&here.sandbox(record.id))? else {
+        // Another command removed it.
+        return here.read(|store| store.sandbox(record.id));
+    };
     let record = here.read(|store| store.sandbox(record.id))?;
     if !record.state.is_alive() {
         return Ok(record);
@@ -213,12 +216,36 @@ pub(crate) fn down(engine: &Engine, here: &Here, record: &Sandbox) -> Result<San
         // One that was killed just now does not answer.
         drop(keeper.stop());
     }
+    is_down(engine, here, &record)?;
+    drop((mark, turn));
+    here.read(|store| store.sandbox(record.id))
+}
+
+/// Takes the jail of a sandbox down if nobody is in it at that very moment. Whether it did.
+pub(crate) fn retire(engine: &Engine, here: &Here, record: &Sandbox) -> Result<bool, EngineError> {
+    let Some(turn) = Turn::take_if_there(&here.sandbox(record.id))? else {
+        return Ok(false);
+    };
+    let record = here.read(|store| store.sandbox(record.id))?;
+    let Ok(keeper) = here.keeper(engine, record.id) else {
+        return Ok(false);
+    };
+    // Whoever dies from here on leaves a sandbox without a keeper, which its mark tells of.
+    if record.state != State::Running || !keeper.retire()? {
+        return Ok(false);
+    }
+    is_down(engine, here, &record)?;
+    drop(turn);
+    Ok(true)
+}
+
+/// The jail is gone: says so in the record and clears what it used. The caller has the turn.
+fn is_down(engine: &Engine, here: &Here, record: &Sandbox) -> Result<(), EngineError> {
     sweep::end_lost_runs(engine, here, record.id)?;
     here.write(|store| store.advance_sandbox(record.id, Event::Finish, engine.now()))?;
     sweep::clear_outside(engine, here, record.id);
     crate::alive::forget(here.state.path(), record.id);
-    drop((mark, turn));
-    here.read(|store| store.sandbox(record.id))
+    Ok(())
 }
 
 /// Gives up a sandbox whose jail could not be put up: nothing ever ran in it.
@@ -231,6 +258,15 @@ pub(crate) fn abandon(engine: &Engine, here: &Here, id: SandboxId) -> Result<(),
     })?;
     sweep::clear_outside(engine, here, id);
     here.throw_away(&here.sandbox(id))
+}
+
+/// Whether something runs in a sandbox, or somebody looks into it. In doubt it is.
+pub(crate) fn is_busy(engine: &Engine, here: &Here, id: SandboxId) -> bool {
+    here.keeper(engine, id)
+        .and_then(|keeper| keeper.status())
+        .map_or(true, |status| {
+            status.processes > 0 || !status.runs.is_empty() || status.terminal.is_some()
+        })
 }
 
 /// How many processes of commands are alive in a sandbox.

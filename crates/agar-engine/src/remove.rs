@@ -3,6 +3,7 @@
 use crate::alive::{Mark, Stay};
 use crate::blueprint::Blueprint;
 use crate::here::Here;
+use crate::turn::Turn;
 use crate::{Engine, EngineError};
 use crate::{find, layers, raise};
 use agar_core::id::SandboxId;
@@ -33,7 +34,9 @@ pub struct RemovedView {
     pub in_trash: bool,
     /// Its size on disk, where that was counted.
     pub disk_bytes: Option<u64>,
-    /// Why it was removed: `asked`, `idle`, `beyond keep-last`, `over the disk budget`.
+    /// For how long nothing had happened to it, where that mattered.
+    pub idle_ms: Option<u64>,
+    /// Why: `asked`, `idle`, `time to live over`, `over the disk budget`, `grace period over`.
     pub why: String,
 }
 
@@ -51,6 +54,13 @@ pub struct RemoveAnswer {
 pub fn remove(engine: &Engine, request: &RemoveRequest) -> Result<RemoveAnswer, EngineError> {
     let here = engine.here()?;
     let records = find::several(here, &request.sandboxes, request.all)?;
+    if let Some(gone) = records.iter().find(|it| it.state == State::Collected) {
+        return Err(EngineError::WrongState {
+            doing: "remove",
+            alias: gone.alias.clone(),
+            state: gone.state,
+        });
+    }
     if !request.force {
         for record in &records {
             refuse_busy(engine, here, record)?;
@@ -58,7 +68,7 @@ pub fn remove(engine: &Engine, request: &RemoveRequest) -> Result<RemoveAnswer, 
     }
     let removed = records
         .iter()
-        .map(|record| give_up(engine, here, record, "asked"))
+        .map(|record| give_up(engine, here, record))
         .collect::<Result<_, _>>()?;
     Ok(RemoveAnswer { removed })
 }
@@ -79,31 +89,49 @@ fn refuse_busy(engine: &Engine, here: &Here, record: &Sandbox) -> Result<(), Eng
     })
 }
 
-/// Ends one sandbox and gives it up: to the trash if it holds changes that were never applied, for
-/// good otherwise.
-pub(crate) fn give_up(
+/// Ends one sandbox and gives it up.
+fn give_up(engine: &Engine, here: &Here, record: &Sandbox) -> Result<RemovedView, EngineError> {
+    let record = raise::down(engine, here, record)?;
+    let in_trash = give_up_unchanged(engine, here, &record)?;
+    Ok(RemovedView {
+        id: record.id,
+        alias: record.alias,
+        in_trash: in_trash.unwrap_or(false),
+        disk_bytes: None,
+        idle_ms: None,
+        why: "asked".to_owned(),
+    })
+}
+
+/// Gives up a sandbox that has no jail, if it still is as this record says: to the trash if it
+/// holds changes that were never applied, for good otherwise. Whether it is in the trash; nothing if
+/// it has changed since.
+pub(crate) fn give_up_unchanged(
     engine: &Engine,
     here: &Here,
     record: &Sandbox,
-    why: &str,
-) -> Result<RemovedView, EngineError> {
-    let record = raise::down(engine, here, record)?;
-    let blueprint = Blueprint::of(&record)?;
-    let unpromoted = record.state == State::Finished && layers::has_changes(&blueprint);
+) -> Result<Option<bool>, EngineError> {
+    let Some(_turn) = Turn::take_if_there(&here.sandbox(record.id))? else {
+        return Ok(None);
+    };
+    let current = here.read(|store| store.sandbox(record.id))?;
+    if (current.state, current.updated) != (record.state, record.updated) {
+        return Ok(None);
+    }
+    let unpromoted = is_unpromoted(&current)?;
     if unpromoted {
         here.write(|store| store.advance_sandbox(record.id, Event::Discard, engine.now()))?;
-    } else if record.state != State::Collected {
+    } else if current.state != State::Collected {
         // The record goes first; whoever dies in between is found by the mark, and the layers follow.
         let mark = Mark::leave(here.state.path(), record.id, Stay::UntilStopped)
             .map_err(EngineError::io("mark the sandbox as on its way out"))?;
         layers::collect(engine, here, record.id)?;
         mark.remove();
     }
-    Ok(RemovedView {
-        id: record.id,
-        alias: record.alias,
-        in_trash: unpromoted,
-        disk_bytes: None,
-        why: why.to_owned(),
-    })
+    Ok(Some(unpromoted))
+}
+
+/// Whether giving a sandbox up would lose changes that were never applied.
+pub(crate) fn is_unpromoted(record: &Sandbox) -> Result<bool, EngineError> {
+    Ok(record.state == State::Finished && layers::has_changes(&Blueprint::of(record)?))
 }

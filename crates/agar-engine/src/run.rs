@@ -6,7 +6,7 @@ use crate::once::{Keep, Once, once};
 use crate::{
     ChangeView, Command, Engine, EngineError, RunView, SandboxOptions, SandboxView, Streams,
 };
-use crate::{layers, view};
+use crate::{layers, queue, view};
 use agar_store::Sandbox;
 use serde::{Deserialize, Serialize};
 
@@ -65,6 +65,7 @@ pub fn run(
         })
     };
     let wanted = (&request.options, &request.command);
+    let _place = queue::enter(engine, &request.options.caller, &mut *streams.controls)?;
     let once = once(engine, wanted, streams, &mut |_| {}, &verdict)?;
     answer(engine, &once, None)
 }

@@ -110,6 +110,9 @@ pub trait Progress: Send + Sync {
     fn step(&self, step: Step<'_>);
     /// The work ended, well or not.
     fn end(&self);
+    /// The caller waits for its turn, at this position, behind so many that run at once. Called when
+    /// the position changes.
+    fn queued(&self, position: u64, at_once: u64);
 }
 
 /// Hears nothing.
@@ -119,6 +122,7 @@ pub struct Quiet;
 impl Progress for Quiet {
     fn step(&self, _step: Step<'_>) {}
     fn end(&self) {}
+    fn queued(&self, _position: u64, _at_once: u64) {}
 }
 
 /// Starts work that nobody waits for.

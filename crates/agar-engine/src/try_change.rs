@@ -4,11 +4,11 @@
 //! `remove` (discard), nothing (keep), or `exec` of a shell (explore) followed by `diff`.
 
 use crate::blueprint::Blueprint;
-use crate::changes;
 use crate::drive::Ended;
 use crate::once::{Keep, once};
 use crate::run::{self, RunAnswer};
 use crate::{Command, Engine, EngineError, SandboxOptions, SandboxView, Streams};
+use crate::{changes, queue};
 use agar_store::Sandbox;
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +34,7 @@ pub fn try_change(
 ) -> Result<RunAnswer, EngineError> {
     let verdict = |_: &Sandbox, _: &Blueprint, _: &Ended| Ok(Keep::Yes);
     let wanted = (&request.options, &request.command);
+    let _place = queue::enter(engine, &request.options.caller, &mut *streams.controls)?;
     let once = once(engine, wanted, streams, begun, &verdict)?;
     let changes = changes::of(engine, &once.blueprint)?;
     run::answer(engine, &once, Some(changes::shown(&changes)))

@@ -1,6 +1,7 @@
 //! One at a time: starting, ending and applying a sandbox do not overlap.
 
 use crate::failure::EngineError;
+use crate::layers;
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use std::os::fd::OwnedFd;
@@ -17,10 +18,24 @@ pub(crate) struct Turn {
 impl Turn {
     /// Waits for the turn at a sandbox.
     pub(crate) fn take(sandbox: &Path) -> Result<Self, EngineError> {
+        // Not a trace is left in what somebody else put there.
+        layers::refuse_foreign(sandbox)?;
         let lock = Self::lock(sandbox, FlockOperation::LockExclusive);
         lock.map_err(failed(
             "wait for another agar command that works on this sandbox",
         ))
+    }
+
+    /// The same for a sandbox that somebody else may have removed meanwhile: nothing if so.
+    pub(crate) fn take_if_there(sandbox: &Path) -> Result<Option<Self>, EngineError> {
+        layers::refuse_foreign(sandbox)?;
+        match Self::lock(sandbox, FlockOperation::LockExclusive) {
+            Ok(turn) => Ok(Some(turn)),
+            Err(Errno::NOENT) => Ok(None),
+            Err(error) => Err(failed(
+                "wait for another agar command that works on this sandbox",
+            )(error)),
+        }
     }
 
     /// Waits for the turn at a project: one promotion at a time, with its record.

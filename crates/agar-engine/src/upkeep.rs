@@ -1,13 +1,25 @@
-//! Work for when nobody waits: a fresh generation for next time, and a portion of the trash.
+//! Work for when nobody waits: a fresh generation for next time, a clean-up, a portion of the trash.
 
 use crate::draft::Freezing;
+use crate::here::Here;
+use crate::prune::{self, PruneRequest};
 use crate::{Engine, EngineError};
+use agar_core::seam::Timestamp;
 use agar_sandbox::base::Bases;
 use agar_sandbox::trash::Trash;
+use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags, Timespec, Timestamps, UTIME_NOW};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
+use std::os::fd::OwnedFd;
 
 /// How many files one portion of the trash is.
 const PORTION: u64 = 20_000;
+
+/// How long a clean-up is enough.
+const OFTEN_ENOUGH_MS: u64 = 10 * 60_000;
+
+/// The file whose time says when the last clean-up began, and whose lock says that one is under way.
+const STAMP: &str = "upkeep";
 
 /// Asks for upkeep.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -19,11 +31,14 @@ pub struct UpkeepRequest {}
 pub struct UpkeepAnswer {
     /// The generation that the next sandbox can start from.
     pub generation: Option<u64>,
+    /// Sandboxes that were given up.
+    pub removed: u64,
     /// Files and directories of the trash that are gone.
     pub emptied: u64,
 }
 
-/// Freezes the project for next time and deletes a portion of the trash.
+/// Freezes the project for next time, clears away what the settings say, and deletes a portion of
+/// the trash.
 pub fn upkeep(engine: &Engine, _request: &UpkeepRequest) -> Result<UpkeepAnswer, EngineError> {
     let here = engine.here()?;
     let mut answer = UpkeepAnswer::default();
@@ -31,7 +46,61 @@ pub fn upkeep(engine: &Engine, _request: &UpkeepRequest) -> Result<UpkeepAnswer,
         let bases = Bases::new(&known.found, &here.state, known.id);
         answer.generation = bases.freeze(&Freezing::of(engine))?;
     }
+    // One at a time is enough; whoever has it does it for all.
+    let Some(_alone) = alone(here)? else {
+        return Ok(answer);
+    };
+    let everywhere = PruneRequest {
+        everywhere: true,
+        ..PruneRequest::default()
+    };
+    let cleared = prune::sandboxes(engine, here, &everywhere)?;
+    answer.removed = cleared.removed.len() as u64;
+    prune::collect_generations(engine, here)?;
     answer.emptied = Trash::new(&here.state).empty(PORTION)?.removed;
     here.tidy()?;
     Ok(answer)
+}
+
+/// Asks for upkeep if the last one is long ago. Costs one look at one file.
+pub(crate) fn when_due(engine: &Engine, here: &Here) {
+    let stamp = here.state.path().join(STAMP);
+    let Ok(found) = rustix::fs::stat(&stamp) else {
+        // The first command of all has nothing to clear.
+        drop(open(here));
+        return;
+    };
+    let then = u64::try_from(found.st_mtime).unwrap_or(0) * 1000;
+    if engine.now().since(Timestamp::from_millis(then)) < OFTEN_ENOUGH_MS {
+        return;
+    }
+    let now = Timespec {
+        tv_sec: 0,
+        tv_nsec: UTIME_NOW,
+    };
+    let now = Timestamps {
+        last_access: now,
+        last_modification: now,
+    };
+    // First, so that nobody else asks; a clean-up that does not happen is asked for again.
+    if rustix::fs::utimensat(CWD, &stamp, &now, AtFlags::empty()).is_ok() {
+        engine.later();
+    }
+}
+
+fn open(here: &Here) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::CREATE | OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let owner_only = Mode::from_raw_mode(0o600);
+    rustix::fs::open(here.state.path().join(STAMP), flags, owner_only)
+}
+
+/// The right to clear away, unless somebody has it.
+fn alone(here: &Here) -> Result<Option<OwnedFd>, EngineError> {
+    let doing = "see whether somebody clears away";
+    let lock = open(here).map_err(|errno| EngineError::io(doing)(errno.into()))?;
+    match rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(Some(lock)),
+        Err(Errno::WOULDBLOCK) => Ok(None),
+        Err(errno) => Err(EngineError::io(doing)(errno.into())),
+    }
 }

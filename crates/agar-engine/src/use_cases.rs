@@ -46,6 +46,7 @@ pub const USE_CASES: &[UseCase] = &[
     case("undo", "undo", "UndoRequest", "UndoAnswer"),
     case("stop", "stop", "StopRequest", "StopAnswer"),
     case("remove", "rm", "RemoveRequest", "RemoveAnswer"),
+    case("take_back", "restore", "TakeBackRequest", "TakeBackAnswer"),
     case("prune", "prune", "PruneRequest", "PruneAnswer"),
     case("doctor", "doctor", "DoctorRequest", "DoctorAnswer"),
     case("jail_plan", "jail", "JailPlanRequest", "JailPlanAnswer"),

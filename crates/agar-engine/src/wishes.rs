@@ -13,7 +13,7 @@ use std::ffi::OsString;
 
 /// Reads every source of settings for where the caller stands.
 pub(crate) fn load(engine: &Engine, here: &Here, who: Who) -> Result<Loaded, EngineError> {
-    let user = engine.surroundings().config_home.join("agar/config.toml");
+    let user = user_file(engine);
     let sources = Sources {
         user: &user,
         project: here.known().map(|known| known.found.root.as_path()),
@@ -39,6 +39,7 @@ pub(crate) struct Wishes {
     pub(crate) mask: Vec<String>,
     pub(crate) unmask: Vec<String>,
     pub(crate) limits: Limits,
+    pub(crate) ttl_ms: Option<u64>,
     pub(crate) old_ways: Vec<OldWay>,
     /// What must hold before a change is worth applying.
     pub(crate) checks: Vec<Check>,
@@ -70,6 +71,7 @@ impl Wishes {
             mask: settings.mask,
             unmask: settings.unmask,
             limits: settings.limits,
+            ttl_ms: settings.cleanup.ttl_ms,
             old_ways: settings
                 .old_ways
                 .iter()
@@ -95,7 +97,24 @@ fn old_way(word: &str) -> Result<OldWay, EngineError> {
 /// How long changes that were given up can still be had back.
 pub(crate) const GRACE_MS: u64 = 7 * 24 * 3_600_000;
 
-/// What the settings say about clearing away.
+/// What the settings say about clearing away in the caller's project.
 pub(crate) fn cleanup(engine: &Engine, here: &Here) -> Result<Cleanup, EngineError> {
     Ok(load(engine, here, Who::Person)?.resolved.settings.cleanup)
+}
+
+/// What the user's own settings say about clearing away, for projects whose files are not read.
+pub(crate) fn cleanup_elsewhere(engine: &Engine, here: &Here) -> Result<Cleanup, EngineError> {
+    let user = user_file(engine);
+    let sources = Sources {
+        user: &user,
+        project: None,
+        environment: &engine.surroundings().environment,
+        flags: None,
+    };
+    let loaded = here.reading(|_| Ok(settings::load(&sources, Who::Person, None)?))?;
+    Ok(loaded.resolved.settings.cleanup)
+}
+
+fn user_file(engine: &Engine) -> std::path::PathBuf {
+    engine.surroundings().config_home.join("agar/config.toml")
 }

@@ -301,6 +301,15 @@ impl Keeper {
         }
     }
 
+    /// Ends the keeper if nothing runs inside and nobody else talks to it. Whether it did.
+    pub fn retire(self) -> Result<bool, TalkError> {
+        const DOING: &str = "retire";
+        self.say(&Request::Retire, &[], DOING)?;
+        let mut buffer = Vec::new();
+        let reply = protocol::receive::<Reply>(&self.socket, &mut buffer).map_err(during(DOING))?;
+        Ok(reply.is_none())
+    }
+
     /// Ends everything inside and the keeper, and waits until it is gone.
     pub fn stop(self) -> Result<(), TalkError> {
         self.say(&Request::Stop, &[], "stop")?;

@@ -308,6 +308,13 @@ impl<'a> Keeper<'a> {
                 }
             }
             Ok(Some((Request::Leave, _))) => self.farewell(index),
+            Ok(Some((Request::Retire, _))) => {
+                if self.is_deserted() {
+                    return Ok(Next::End);
+                }
+                let reason = "something runs in it".to_owned();
+                self.answer(index, &Reply::Refused { reason });
+            }
             Ok(Some((Request::Stop, _))) => return Ok(Next::End),
             Ok(None) | Err(_) => {
                 let first = self.clients.remove(index).first;
@@ -381,6 +388,12 @@ impl<'a> Keeper<'a> {
         if let Some(client) = self.clients.get(index) {
             drop(protocol::send(&client.socket, reply, &[]));
         }
+    }
+
+    /// Whether nothing runs inside, and nobody but the one who asks is here.
+    fn is_deserted(&mut self) -> bool {
+        let (processes, _) = self.jail.guard.census(self.jail.pid.cast_unsigned());
+        self.clients.len() == 1 && self.runs.is_empty() && processes == 0
     }
 
     fn status(&mut self) -> Status {

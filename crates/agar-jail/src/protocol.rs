@@ -38,6 +38,8 @@ pub(crate) enum Request {
     Leave,
     /// Say what runs.
     Status,
+    /// End if nobody is inside and nobody else asks for anything.
+    Retire,
     /// End everything.
     Stop,
 }

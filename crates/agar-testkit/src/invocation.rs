@@ -221,14 +221,28 @@ impl Running {
         so_far(self.stdout.as_ref())
     }
 
+    /// What it printed to its standard error until now.
+    pub fn said(&self) -> String {
+        so_far(self.stderr.as_ref())
+    }
+
     /// Waits for it to print the text.
     #[track_caller]
     pub fn expect(&mut self, text: &str) {
-        let found = holds_within(PATIENCE, || {
-            self.printed().contains(text) || self.has_ended()
-        });
+        self.expect_in(text, Self::printed);
+    }
+
+    /// Waits for it to say the text on its standard error.
+    #[track_caller]
+    pub fn expect_said(&mut self, text: &str) {
+        self.expect_in(text, Self::said);
+    }
+
+    #[track_caller]
+    fn expect_in(&mut self, text: &str, output: fn(&Self) -> String) {
+        let found = holds_within(PATIENCE, || output(self).contains(text) || self.has_ended());
         assert!(
-            found && self.printed().contains(text),
+            found && output(self).contains(text),
             "`{text}` was never printed\n{}",
             self.kill()
         );

@@ -126,6 +126,7 @@ pub enum Verb {
     Undo(commands::undo::UndoArgs),
     Stop(commands::stop::StopArgs),
     Rm(commands::rm::RmArgs),
+    Restore(commands::restore::RestoreArgs),
     Prune(commands::prune::PruneArgs),
     Doctor(commands::doctor::DoctorArgs),
     Jail(commands::jail::JailArgs),
@@ -193,6 +194,10 @@ pub struct WallArgs {
     /// A few words for the list
     #[arg(long, value_name = "TEXT", hide_short_help = true)]
     pub note: Option<String>,
+
+    /// Clean it up after this time, once nothing runs in it
+    #[arg(long, value_name = "TIME", value_parser = human::parse_duration, hide_short_help = true)]
+    pub ttl: Option<u64>,
 }
 
 /// How much of the machine a sandbox may use.
@@ -254,6 +259,7 @@ impl WallArgs {
             mask: self.mask.clone(),
             caller: caller(self.agent.clone().or(agent)),
             note: self.note.clone(),
+            ttl_ms: self.ttl,
         }
     }
 }

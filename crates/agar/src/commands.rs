@@ -20,6 +20,7 @@ pub mod man;
 pub mod merge;
 pub mod prune;
 pub mod ps;
+pub mod restore;
 pub mod rm;
 pub mod run;
 pub mod schema;
@@ -59,6 +60,7 @@ pub fn dispatch(verb: &Verb, context: &Context) -> Result<u8, Failure> {
         Verb::Undo(args) => undo::run(args, context),
         Verb::Stop(args) => stop::run(args, context),
         Verb::Rm(args) => rm::run(args, context),
+        Verb::Restore(args) => restore::run(args, context),
         Verb::Prune(args) => prune::run(args, context),
         Verb::Doctor(args) => doctor::run(args, context),
         Verb::Jail(args) => jail::run(args, context),

@@ -120,6 +120,8 @@ keys! {
         "Make a git commit of what is applied.";
     CleanupIdle, "cleanup.idle_s", Span, "3600",
         "Seconds after which an idle sandbox is cleaned up.";
+    CleanupTtl, "cleanup.ttl_s", Span, "",
+        "Seconds after which a sandbox is cleaned up once nothing runs in it, whatever happened to it meanwhile.";
     CleanupKeepLast, "cleanup.keep_last", Count, "10",
         "Finished sandboxes of a project that are kept in any case.";
     CleanupDiskBudget, "cleanup.disk_budget", Size, "10G",
@@ -185,6 +187,7 @@ impl Key {
             | Self::LimitsOutput
             | Self::ApplyCommit
             | Self::CleanupIdle
+            | Self::CleanupTtl
             | Self::CleanupKeepLast
             | Self::CleanupDiskBudget
             | Self::GraduationMinConfidence

@@ -79,6 +79,8 @@ pub struct Ui {
 pub struct Cleanup {
     /// Milliseconds after which an idle one is; never if there is none.
     pub idle_ms: Option<u64>,
+    /// Milliseconds after which any is, once nothing runs in it; never if there is none.
+    pub ttl_ms: Option<u64>,
     /// How many finished ones of a project are kept in any case.
     pub keep_last: u32,
     /// How much disk they may hold together; all of it if there is none.
@@ -247,6 +249,7 @@ impl Table {
             apply_commit: self.flag(Key::ApplyCommit),
             cleanup: Cleanup {
                 idle_ms: self.number(Key::CleanupIdle),
+                ttl_ms: self.number(Key::CleanupTtl),
                 keep_last: self.count(Key::CleanupKeepLast),
                 disk_budget: self.number(Key::CleanupDiskBudget).map(Bytes),
             },

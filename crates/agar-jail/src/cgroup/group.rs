@@ -125,6 +125,12 @@ impl Group {
     fn set_cpu(&self, percent: u32) -> Result<(), String> {
         let part = self.part(Controller::Cpu)?;
         let quota = (u64::from(percent) * PERIOD_US / 100).max(1000);
+        // What has a limit also yields to what has none; where that cannot be said, the limit holds.
+        drop(if part.unified {
+            part.write("cpu.weight", "50")
+        } else {
+            part.write("cpu.shares", "512")
+        });
         if part.unified {
             part.write("cpu.max", &format!("{quota} {PERIOD_US}"))
         } else {

@@ -24,6 +24,10 @@ Examples:
   agar ls
   agar ls -a                             of every project
   agar ls -q | xargs agar rm             names alone, for scripts")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag that is typed"
+)]
 pub struct LsArgs {
     /// Of every project, not only this one
     #[arg(short = 'a', long = "all")]
@@ -32,6 +36,10 @@ pub struct LsArgs {
     /// Also those that are gone, as far as agar remembers them
     #[arg(long)]
     pub gone: bool,
+
+    /// Only those that were removed and can still be taken back
+    #[arg(long, conflicts_with = "gone")]
+    pub trash: bool,
 
     /// Names alone, one a line
     #[arg(short, long)]
@@ -43,6 +51,7 @@ pub fn run(args: &LsArgs, context: &Context) -> Result<u8, Failure> {
     let request = ListRequest {
         everywhere: args.everywhere,
         collected: args.gone,
+        trash: args.trash,
     };
     let answer = list(&context.engine()?, &request)?;
     if answer.sandboxes.is_empty() && context.ui.form == Form::Words {

@@ -8,6 +8,7 @@ use crate::ui::human;
 use agar_core::size::Bytes;
 use agar_core::text::printable;
 use agar_engine::prune::{PruneAnswer, PruneRequest, prune};
+use agar_engine::remove::RemovedView;
 
 /// Clear away idle sandboxes, unneeded pictures of the project and old trash
 ///
@@ -72,10 +73,18 @@ fn words(answer: &PruneAnswer) -> Block {
     };
     let mut block = Block::new();
     for removed in &answer.removed {
-        block.push(
-            label,
-            format!("{} · {}", removed.alias, printable(&removed.why)),
-        );
+        block.push(label, line(removed));
+    }
+    let stopped = if answer.dry_run {
+        block::WOULD_STOP
+    } else {
+        block::STOPPED
+    };
+    for idle in &answer.stopped {
+        block.push(stopped, format!("{} · kept", line(idle)));
+    }
+    for refused in &answer.refused {
+        block.push(block::SKIPPED, line(refused));
     }
     if answer.generations > 0 {
         let generations = human::count(answer.generations, "generation", "generations");
@@ -87,8 +96,28 @@ fn words(answer: &PruneAnswer) -> Block {
     }
     let freed = Bytes(answer.freed_bytes);
     let trash = Bytes(answer.trash_bytes);
-    block.push(block::FREED, format!("{freed} · {trash} in the trash"));
+    let label = if answer.dry_run {
+        block::WOULD_FREE
+    } else {
+        block::FREED
+    };
+    block.push(label, format!("{freed} · {trash} in the trash"));
     block
+}
+
+/// Which one, why, and where it goes.
+fn line(removed: &RemovedView) -> String {
+    let mut parts = vec![removed.alias.clone(), printable(&removed.why).into_owned()];
+    if let Some(idle_ms) = removed.idle_ms.filter(|_| removed.why == "idle") {
+        parts[1] = format!("idle for {}", human::age(idle_ms));
+    }
+    if let Some(bytes) = removed.disk_bytes {
+        parts.push(Bytes(bytes).to_string());
+    }
+    if removed.in_trash {
+        parts.push("to the trash".to_owned());
+    }
+    parts.join(" · ")
 }
 
 #[cfg(test)]
@@ -100,8 +129,12 @@ mod tests {
     #[test]
     fn what_went_and_what_it_gave_back() {
         insta::assert_snapshot!(words(&examples::prune()).render(Palette::Plain), @"
-        removed  calm-fern · idle
+        removed  calm-fern · idle for 2 h · 28 KB · to the trash
         removed  brave-otter · idle
+        stopped  calm-fern · idle for 2 h · 28 KB · to the trash · kept
+        stopped  brave-otter · idle · kept
+        skipped  calm-fern · idle for 2 h · 28 KB · to the trash
+        skipped  brave-otter · idle
         removed  2 generations
         removed  1 entry of the trash
         freed    31 MB · 28 KB in the trash

@@ -37,6 +37,7 @@ use agar_engine::prune::PruneAnswer;
 use agar_engine::remove::{RemoveAnswer, RemovedView};
 use agar_engine::run::RunAnswer;
 use agar_engine::stop::StopAnswer;
+use agar_engine::take_back::TakeBackAnswer;
 use agar_engine::undo::UndoAnswer;
 use agar_engine::{BaseView, BulkView, ChangeKind, ChangeView, ChangedFile, RunView, SandboxView};
 use serde::Serialize;
@@ -71,6 +72,10 @@ pub fn all() -> Vec<(&'static str, Vec<Value>)> {
             values([StopAnswer {
                 stopped: sandboxes().collect(),
             }]),
+        ),
+        (
+            "restore",
+            values(sandboxes().map(|sandbox| TakeBackAnswer { sandbox })),
         ),
         ("ls", values(lists())),
         ("ps", values([processes()])),
@@ -466,6 +471,7 @@ pub fn remove() -> RemoveAnswer {
         alias: alias.to_owned(),
         in_trash,
         disk_bytes: in_trash.then_some(28 << 10),
+        idle_ms: in_trash.then_some(2 * 3_600_000),
         why: "idle".to_owned(),
     };
     RemoveAnswer {
@@ -480,6 +486,8 @@ pub fn remove() -> RemoveAnswer {
 pub fn prune() -> PruneAnswer {
     PruneAnswer {
         removed: remove().removed,
+        stopped: remove().removed,
+        refused: remove().removed,
         generations: 2,
         emptied: 1,
         freed_bytes: Bytes::mib(31).0,

@@ -43,6 +43,10 @@ pub const DISCARDED: Label = Label::new("discarded", Tone::Dim);
 pub const REMOVED: Label = Label::new("removed", Tone::Dim);
 /// A sandbox would be gone.
 pub const WOULD_REMOVE: Label = Label::new("would remove", Tone::Dim);
+/// A sandbox in which nothing runs would be taken down.
+pub const WOULD_STOP: Label = Label::new("would stop", Tone::Dim);
+/// Space would be given back.
+pub const WOULD_FREE: Label = Label::new("would free", Tone::Dim);
 /// Space was given back.
 pub const FREED: Label = Label::new("freed", Tone::Good);
 /// Files were copied.

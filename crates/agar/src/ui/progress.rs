@@ -6,6 +6,7 @@
 use agar_engine::{Progress, Step};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::fmt;
+use std::io::Write as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -55,6 +56,14 @@ impl Progress for Meter {
             bar.set_position(step.done);
             bar.tick();
         }
+    }
+
+    fn queued(&self, position: u64, at_once: u64) {
+        // Agents read this as well as people do, so it is said wherever it goes.
+        let line = format!(
+            "waiting  position {position} · {at_once} of agents run at once (max_concurrent_sandboxes)\n"
+        );
+        drop(std::io::stderr().lock().write_all(line.as_bytes()));
     }
 
     fn end(&self) {
