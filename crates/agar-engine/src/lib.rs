@@ -10,6 +10,7 @@ pub mod answer;
 pub mod apply;
 pub mod approve;
 pub mod attach;
+pub mod batch;
 mod blueprint;
 mod changes;
 pub mod check;

@@ -35,6 +35,7 @@ pub const USE_CASES: &[UseCase] = &[
     case("start", "create", "StartRequest", "StartAnswer"),
     case("exec", "exec", "ExecRequest", "ExecAnswer"),
     case("attach", "attach", "AttachRequest", "AttachAnswer"),
+    case("batch", "batch", "BatchRequest", "BatchResult"),
     case("list", "ls", "ListRequest", "ListAnswer"),
     case("processes", "ps", "ProcessesRequest", "ProcessesAnswer"),
     case("logs", "logs", "LogsRequest", "LogsAnswer"),

@@ -114,6 +114,7 @@ pub enum Verb {
     Exec(commands::exec::ExecArgs),
     Attach(commands::attach::AttachArgs),
     Shell(commands::shell::ShellArgs),
+    Batch(commands::batch::BatchArgs),
     Ls(commands::ls::LsArgs),
     Ps(commands::ps::PsArgs),
     Logs(commands::logs::LogsArgs),

@@ -3,6 +3,7 @@
 pub mod apply;
 pub mod approve;
 pub mod attach;
+pub mod batch;
 pub mod check;
 pub mod completion;
 pub mod config;
@@ -48,6 +49,7 @@ pub fn dispatch(verb: &Verb, context: &Context) -> Result<u8, Failure> {
         Verb::Exec(args) => exec::run(args, context).map_err(own),
         Verb::Attach(args) => attach::run(args, context),
         Verb::Shell(args) => shell::run(args, context),
+        Verb::Batch(args) => batch::run(args, context),
         Verb::Ls(args) => ls::run(args, context),
         Verb::Ps(args) => ps::run(args, context),
         Verb::Logs(args) => logs::run(args, context),

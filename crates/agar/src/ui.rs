@@ -87,6 +87,13 @@ impl Ui {
         self.show_bytes(text.as_bytes())
     }
 
+    /// Writes one of many answers, as one line of JSON.
+    pub fn show_line(&self, answer: &impl Serialize) -> Result<(), Failure> {
+        let mut text = serde_json::to_string(answer).map_err(|error| Failure::encoding(&error))?;
+        text.push('\n');
+        self.show(&text)
+    }
+
     /// Writes a part of the answer that may not be text.
     pub fn show_bytes(&self, bytes: &[u8]) -> Result<(), Failure> {
         let mut out = io::stdout().lock();

@@ -21,6 +21,7 @@ use agar_engine::answer::{CommitView, DeniedView};
 use agar_engine::apply::{AppliedFile, ApplyAnswer, HunkView, Merge};
 use agar_engine::approve::ApproveAnswer;
 use agar_engine::attach::{AttachAnswer, TerminalKind};
+use agar_engine::batch::{BatchFault, BatchResult};
 use agar_engine::config::{ConfigAnswer, SettingView};
 use agar_engine::copy_files::CopyAnswer;
 use agar_engine::create::CreateAnswer;
@@ -77,6 +78,7 @@ pub fn all() -> Vec<(&'static str, Vec<Value>)> {
             "restore",
             values(sandboxes().map(|sandbox| TakeBackAnswer { sandbox })),
         ),
+        ("batch", values(batch_results())),
         ("ls", values(lists())),
         ("ps", values([processes()])),
         (
@@ -629,4 +631,33 @@ fn attachments() -> impl Iterator<Item = AttachAnswer> {
         viewers: 0,
         over: false,
     })
+}
+
+fn batch_results() -> impl Iterator<Item = BatchResult> {
+    let done = run_answers().map(|answer| BatchResult {
+        line: 1,
+        id: Some("first".to_owned()),
+        sandbox: Some(answer.sandbox.id),
+        kept: Some(answer.sandbox.alias),
+        run: Some(answer.run),
+        success: true,
+        stdout: "ok\n".to_owned(),
+        stderr: String::new(),
+        error: None,
+    });
+    let refused = BatchResult {
+        line: 2,
+        id: None,
+        sandbox: None,
+        kept: None,
+        run: None,
+        success: false,
+        stdout: String::new(),
+        stderr: String::new(),
+        error: Some(BatchFault {
+            code: "invalid".to_owned(),
+            message: "line 2 is not a request".to_owned(),
+        }),
+    };
+    done.chain([refused])
 }

@@ -2,6 +2,7 @@
 
 mod answers;
 mod attaching;
+mod crowd;
 mod exit_status;
 mod help;
 mod keeping;
