@@ -78,6 +78,9 @@ impl Jail {
                     .during(|| "hear from the init, which ended".into());
             }
         }
+        if config.plan.root == Root::Helper {
+            guard.take_in_all(pid)?;
+        }
         Ok((
             Self {
                 pid,

@@ -79,6 +79,18 @@ impl Guard {
         })
     }
 
+    /// The same for a process that has started others before it could be put anywhere: bubblewrap,
+    /// and the init in it.
+    pub(super) fn take_in_all(&mut self, pid: i32) -> Result<(), Failed> {
+        if self.group.is_none() {
+            return Ok(());
+        }
+        for below in self.watch.below(pid.cast_unsigned()) {
+            self.take_in(below.cast_signed())?;
+        }
+        Ok(())
+    }
+
     /// The sandbox is empty: removes what was made for it.
     pub(super) fn let_go(&mut self, sandbox: &Path) {
         if let Some(group) = self.group.take() {

@@ -17,6 +17,7 @@ pub(crate) struct Attack<'world> {
     verb: Vec<String>,
     facts: Map<String, Value>,
     script: &'static str,
+    old_ways: &'static str,
 }
 
 /// What became of it.
@@ -35,12 +36,19 @@ impl<'world> Attack<'world> {
             verb: vec!["run".into()],
             facts: Map::new(),
             script,
+            old_ways: "",
         }
     }
 
     /// Adds a flag of the command.
     pub(crate) fn flag(mut self, flag: &str) -> Self {
         self.verb.push(flag.to_owned());
+        self
+    }
+
+    /// Forces ways of older kernels.
+    pub(crate) fn old_ways(mut self, ways: &'static str) -> Self {
+        self.old_ways = ways;
         self
     }
 
@@ -67,6 +75,7 @@ impl<'world> Attack<'world> {
         self.world
             .command(&self.verb)
             .args(["--", "/usr/bin/python3", "-I", "-"])
+            .env("AGAR_OLD_WAYS", self.old_ways)
             .stdin(program)
     }
 

@@ -63,8 +63,16 @@ impl Bait {
 
     #[track_caller]
     fn attack(&self, flags: &[&str]) -> Report {
+        let mut attack = self.prepared();
+        for flag in flags {
+            attack = attack.flag(flag);
+        }
+        attack.run().complete()
+    }
+
+    fn prepared(&self) -> Attack<'_> {
         let shown = |path: PathBuf| path.to_string_lossy().into_owned();
-        let mut attack = Attack::new(&self.world, include_str!("attacks/writes.py"))
+        Attack::new(&self.world, include_str!("attacks/writes.py"))
             .fact("world", shown(self.world.root().to_owned()))
             .fact("home", shown(self.world.home()))
             .fact("project", shown(self.world.project()))
@@ -72,19 +80,20 @@ impl Bait {
             .fact("hosttmp", shown(self.temporary.path().to_owned()))
             .fact("hostshm", shown(self.shared_memory.path().to_owned()))
             .fact("device", root_device())
-            .fact("devices", block_devices());
-        for flag in flags {
-            attack = attack.flag(flag);
-        }
-        attack.run().complete()
+            .fact("devices", block_devices())
     }
 
     /// The whole claim, with these flags.
     #[track_caller]
     fn try_to_break(&self, flags: &[&str]) -> Report {
+        self.unchanged_by(|| self.attack(flags))
+    }
+
+    #[track_caller]
+    fn unchanged_by(&self, attack: impl FnOnce() -> Report) -> Report {
         let before = self.picture();
         let kernel = kernel_settings();
-        let report = self.attack(flags);
+        let report = attack();
         for (before, after) in before.iter().zip(self.picture()) {
             let difference = before.difference(&after);
             assert!(
@@ -167,6 +176,18 @@ fn a_live_base_is_as_safe_as_a_frozen_one() {
     let bait = Bait::lay();
     for base in ["--base=live", "--base=frozen"] {
         bait.try_to_break(&[base]).all_worked("plain ");
+    }
+}
+
+#[test]
+fn the_ways_of_older_kernels_are_as_safe() {
+    let bait = Bait::lay();
+    for ways in ["mount_options", "no_landlock", "no_cgroups"] {
+        let attack = || bait.prepared().old_ways(ways).run().complete();
+        let report = bait.unchanged_by(attack);
+        report.all_refused("mount ");
+        report.all_refused("device open ");
+        report.all_worked("plain ");
     }
 }
 

@@ -90,6 +90,16 @@ fn masks_hold_under_fake_root_nesting_and_a_live_base() {
 }
 
 #[test]
+fn masks_hold_in_the_helper_tier() {
+    let world = world();
+    let report = attack(&world, &["--tier=helper"]);
+    report.all_refused("read ");
+    report.all_refused("state listed");
+    // The home is read-only there.
+    report.all_worked("plain read");
+}
+
+#[test]
 fn a_file_that_was_named_can_be_read() {
     let world = world();
     let script = format!("grep -q {MARKER} ~/.npmrc && ! test -e ~/.netrc");

@@ -70,6 +70,11 @@ fn fake_root_reaches_no_further() {
 }
 
 #[test]
+fn the_helper_tier_hides_them_as_well() {
+    try_to_break(&["--tier=helper"]);
+}
+
+#[test]
 fn the_hosts_network_does_not_show_its_processes() {
     try_to_break(&["--net=host"]);
 }

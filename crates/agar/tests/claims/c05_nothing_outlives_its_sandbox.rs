@@ -26,11 +26,14 @@ fn daemon(mark: &str) -> String {
 #[test]
 fn a_daemon_that_forked_twice_ends_with_its_run() {
     let world = World::new(AGAR);
-    let outcome = world
-        .agar(["run", "--", "/bin/sh", "-c", &daemon("up")])
-        .success();
-    assert_eq!(outcome.stdout, "started\n");
-    leaks::assert_gone(world.root());
+    for tier in ["full", "helper", "landlock", "none"] {
+        let tier = format!("--tier={tier}");
+        let outcome = world
+            .agar(["run", &tier, "--", "/bin/sh", "-c", &daemon("up")])
+            .success();
+        assert_eq!(outcome.stdout, "started\n", "{tier}");
+        leaks::assert_gone(world.root());
+    }
 }
 
 #[test]

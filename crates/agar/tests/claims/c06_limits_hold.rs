@@ -85,6 +85,26 @@ fn without_control_groups_the_processor_limit_is_said_not_to_hold() {
 }
 
 #[test]
+fn limits_hold_in_the_helper_tier() {
+    let world = World::new(AGAR);
+    // Bounded, so that a limit that does not hold costs a test and not the machine.
+    let bomb = "data = [bytearray(b'x' * (8 << 20)) for n in range(96)]";
+    let filler = "
+for n in range(4096):
+    with open(f'filler-{n}', 'wb') as f: f.write(b'x' * (1 << 20))
+";
+    for (flag, script, limit) in [
+        ("--memory=96M", bomb, "memory"),
+        ("--timeout=1", "while True: pass", "time"),
+        ("--disk=32M", filler, "disk"),
+    ] {
+        let mut words = python(flag, script);
+        words.insert(1, "--tier=helper");
+        assert_stopped(&world, &world.agar(words), limit);
+    }
+}
+
+#[test]
 fn memory_is_counted_over_all_processes() {
     let world = World::new(AGAR);
     let script = "
