@@ -32,12 +32,12 @@ impl Jail {
         config: &KeeperConfig,
         client: &OwnedFd,
     ) -> Result<(Self, Vec<String>), Failed> {
+        // Nobody shall take a keeper that is about to go for one that stays.
+        refuse_if_hung_up(client)?;
         let lock = take_lock(config.directory.as_path())?;
         // From here on whoever looks sees that the sandbox has a keeper. If the client died before,
         // somebody may have looked already, and cleared the sandbox away.
-        if has_hung_up(client) {
-            return Err(rustix::io::Errno::PIPE).during(|| "answer the command".into());
-        }
+        refuse_if_hung_up(client)?;
         let (mut guard, mut notes) = Guard::new(config)?;
         raise::before(&config.plan)?;
         let (near, far) = socket_pair()?;
@@ -149,11 +149,14 @@ fn socket_pair() -> Result<(OwnedFd, OwnedFd), Failed> {
     .during(|| "make a pair of sockets".into())
 }
 
-/// Whether the other end of a socket is closed.
-fn has_hung_up(socket: &OwnedFd) -> bool {
-    let mut fds = [PollFd::new(socket, PollFlags::empty())];
+/// An error if the other end of the socket is closed.
+fn refuse_if_hung_up(client: &OwnedFd) -> Result<(), Failed> {
+    let mut fds = [PollFd::new(client, PollFlags::empty())];
     let at_once = Timespec::default();
-    poll(&mut fds, Some(&at_once)).is_ok() && fds[0].revents().contains(PollFlags::HUP)
+    if poll(&mut fds, Some(&at_once)).is_ok() && fds[0].revents().contains(PollFlags::HUP) {
+        return Err(rustix::io::Errno::PIPE).during(|| "answer the command".into());
+    }
+    Ok(())
 }
 
 fn take_lock(directory: &Path) -> Result<OwnedFd, Failed> {
