@@ -7,6 +7,7 @@ pub(crate) mod exec;
 pub(crate) mod freeze;
 pub(crate) mod git;
 pub(crate) mod idle;
+pub(crate) mod memory;
 pub(crate) mod rate;
 pub(crate) mod size;
 

@@ -26,6 +26,7 @@ const BENCHMARKS: &[(&str, Benchmark)] = &[
     ("apply", case::apply::run),
     ("idle", case::idle::run),
     ("rate", case::rate::run),
+    ("memory", case::memory::run),
 ];
 
 fn main() -> Result<()> {

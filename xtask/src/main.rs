@@ -5,6 +5,7 @@
 )]
 
 mod bench;
+mod calibrate;
 mod generate;
 mod program;
 mod test;
@@ -20,6 +21,7 @@ usage: cargo xtask <task>
   test               format, lints, every test, documents and rules; as root also as an ordinary user
   tidy               the rules that no lint knows: edges between crates, sizes, claims, words
   generate [--check] write the generated references, or say which are out of date
+  calibrate FILE     replay a stream of outcomes (lines of JSON) and score the confidence beside simple answers
   bench [filter]     measure the promised numbers beside their peers; --json for programs
 ";
 
@@ -42,6 +44,7 @@ fn run() -> Result<ExitCode> {
         ["tidy"] => tidy::run(&root)?,
         ["generate"] => generate::write(&root)?,
         ["generate", "--check"] => generate::check(&root)?,
+        ["calibrate", file] => calibrate::run(&root, file)?,
         ["bench", rest @ ..] => bench::run(&root, rest)?,
         [] | ["help" | "-h" | "--help"] => print!("{USAGE}"),
         _ => {

@@ -9,7 +9,7 @@ mod predict;
 pub(crate) use beta::lower_bound;
 pub(crate) use estimate::{Sums, levels};
 pub use platt::Platt;
-pub(crate) use platt::WINDOW;
+pub(crate) use platt::{Past, WINDOW};
 pub(crate) use predict::{Neighbour, SIMILAR, Told};
 
 use crate::experiment::Status;

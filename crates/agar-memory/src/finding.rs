@@ -99,6 +99,11 @@ impl FindingKind {
         }
     }
 
+    /// Whether it befalls an attempt, instead of being part of it.
+    pub(crate) const fn befalls(self) -> bool {
+        matches!(self, Self::Error | Self::Test | Self::Break)
+    }
+
     /// Whether it can become a pattern. The others are only counted, to make such from them.
     pub(crate) const fn becomes_pattern(self) -> bool {
         match self {

@@ -10,7 +10,7 @@ use crate::error::MemoryError;
 use crate::finding::FindingKind;
 use crate::lesson::weights;
 use crate::memory::{Memory, days};
-use crate::rates::{self, Levels};
+use crate::rates;
 use crate::record::{document_of, suggestion_of, to_json};
 use agar_core::id::{ExperimentId, SandboxId};
 use agar_core::seam::Timestamp;
@@ -192,10 +192,10 @@ impl Memory {
             let own = crossing
                 .iter()
                 .find(|row| pattern.id.starts_with(&row.id.to_string()));
-            let (Some(row), Some(feature)) = (own, reader.feature(&pattern.pattern)?) else {
+            let (Some(_), Some(feature)) = (own, reader.feature(&pattern.pattern)?) else {
                 continue;
             };
-            let why = self.short_of(&reader, row, &feature, now)?;
+            let why = self.short_of(&reader, &feature, now)?;
             if why.is_empty() {
                 fit.push((pattern.clone(), feature));
             } else {
@@ -213,7 +213,6 @@ impl Memory {
     fn short_of(
         &self,
         reader: &MemoryReader<'_>,
-        row: &ExperimentRow,
         feature: &Feature,
         now: Timestamp,
     ) -> Result<Vec<String>, MemoryError> {
@@ -247,8 +246,7 @@ impl Memory {
                 tuning.max_pattern_age_days
             ));
         }
-        let names = Levels::new(self.project, &row.agent, &row.change);
-        let base = levels(&rates::sums(reader, &names, tuning, now)?[..1]).0;
+        let base = levels(&[rates::everything(reader, tuning, now)?]).0;
         let (failed, worked) = weights(feature, tuning, now);
         let bound = lower_bound(worked, failed);
         // Where nearly everything works, beating that is not asked of a share whose lower end

@@ -159,8 +159,11 @@ impl Memory {
             .iter()
             .filter(|it| it.here && it.likeness >= APPLIES && !it.success);
         for neighbour in near.take(NEIGHBOURS_MAX) {
-            for feature in reader.features_of(neighbour.experiment)? {
-                consider(&feature, neighbour.likeness)?;
+            let shown = reader.features_of(neighbour.experiment)?;
+            let befell =
+                |it: &&Feature| FindingKind::from_word(&it.kind).is_some_and(FindingKind::befalls);
+            for feature in shown.iter().filter(befell) {
+                consider(feature, neighbour.likeness)?;
             }
         }
         found.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -182,8 +185,8 @@ impl Memory {
                 .iter()
                 .filter(|term| terms.iter().any(|other| other.hash == term.hash))
                 .count();
-            // A third of the note's words, and at least two.
-            if shared >= 2 && shared * 3 >= theirs.iter().count() {
+            // Two words, or one of a short note.
+            if shared >= 2 || shared * 8 >= theirs.iter().count().max(1) {
                 found.push((shared, note_text(note)));
             }
         }

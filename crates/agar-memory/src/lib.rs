@@ -49,6 +49,7 @@ mod pattern;
 mod rates;
 mod record;
 mod redact;
+pub mod replay;
 mod sandbox;
 mod search;
 mod terms;

@@ -1,5 +1,9 @@
 //! The sums of evidence at each level, kept up to date one experiment at a time.
 //!
+//! Each past experiment counts at one level only, the innermost it shares with the suggestion:
+//! others' elsewhere; this agent's elsewhere; this agent's changes of this sort elsewhere; others'
+//! here; this agent's here. Counted at several, three failures would weigh like fifteen.
+//!
 //! Weight fades by the same factor each day, so a sum need not remember its parts: it is brought to
 //! a moment by one multiplication, and an experiment can be added or taken out at any time.
 
@@ -12,9 +16,9 @@ use agar_core::id::ProjectId;
 use agar_core::seam::Timestamp;
 use agar_store::memory::{MemoryReader, MemoryWriter, Rate};
 
-/// The names of the levels that a suggestion belongs to, the outermost first.
+/// The names of the sums that a suggestion belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Levels(pub(crate) [String; 5]);
+pub(crate) struct Levels([String; 6]);
 
 impl Levels {
     pub(crate) fn of(project: ProjectId, suggestion: &Suggestion) -> Self {
@@ -28,6 +32,7 @@ impl Levels {
             format!("change {change} {agent}"),
             format!("project {project}"),
             format!("project {project} {agent}"),
+            format!("project {project} {agent} {change}"),
         ])
     }
 }
@@ -37,7 +42,12 @@ pub(crate) fn project_hash(project: ProjectId) -> i64 {
     hash64("project", &project.to_string()).cast_signed()
 }
 
-/// The sums of each level, as they weigh now.
+/// An agent as evidence rows name it.
+pub(crate) fn agent_hash(agent: &str) -> i64 {
+    hash64("agent", agent).cast_signed()
+}
+
+/// The sums of each level, as they weigh now, the outermost first.
 pub(crate) fn sums(
     reader: &MemoryReader<'_>,
     levels: &Levels,
@@ -53,7 +63,55 @@ pub(crate) fn sums(
             success: rate.success * remains,
         });
     }
-    Ok(sums)
+    Ok(apart(&sums))
+}
+
+/// From sums that hold each other to sums that do not overlap.
+fn apart(sums: &[Sums]) -> Vec<Sums> {
+    let [all, agent, change, project, here, exactly] = sums else {
+        return Vec::new();
+    };
+    let without = |parts: [(f64, &Sums); 4]| {
+        let weight: f64 = parts.iter().map(|(sign, it)| sign * it.weight).sum();
+        let success: f64 = parts.iter().map(|(sign, it)| sign * it.success).sum();
+        let weight = weight.max(0.0);
+        Sums {
+            weight,
+            success: success.clamp(0.0, weight),
+        }
+    };
+    let nothing = Sums::default();
+    vec![
+        without([(1.0, all), (-1.0, agent), (-1.0, project), (1.0, here)]),
+        without([(1.0, agent), (-1.0, change), (-1.0, here), (1.0, exactly)]),
+        without([
+            (1.0, change),
+            (-1.0, exactly),
+            (0.0, &nothing),
+            (0.0, &nothing),
+        ]),
+        without([
+            (1.0, project),
+            (-1.0, here),
+            (0.0, &nothing),
+            (0.0, &nothing),
+        ]),
+        *here,
+    ]
+}
+
+/// What happens to anything, at any level: how often it works.
+pub(crate) fn everything(
+    reader: &MemoryReader<'_>,
+    tuning: &Tuning,
+    now: Timestamp,
+) -> Result<Sums, MemoryError> {
+    let rate = reader.rate("everybody")?.unwrap_or_default();
+    let remains = tuning.remains(now.since(rate.as_of));
+    Ok(Sums {
+        weight: rate.weight * remains,
+        success: rate.success * remains,
+    })
 }
 
 /// Adds an outcome to every level.
@@ -110,6 +168,20 @@ fn with(rate: &Rate, tuning: &Tuning, (success, closed): (f64, Timestamp)) -> Ra
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn each_experiment_counts_at_one_level() {
+        let sum = |weight: f64| Sums {
+            weight,
+            success: weight / 2.0,
+        };
+        // 100 in all: 40 by this agent, 10 of them of this sort, 30 here, 12 of these by this agent,
+        // 4 of these of this sort.
+        let levels = apart(&[40.0 + 60.0, 40.0, 10.0, 30.0, 12.0, 4.0].map(sum));
+        let weights: Vec<f64> = levels.iter().map(|it| it.weight).collect();
+        assert_eq!(weights, [42.0, 22.0, 6.0, 18.0, 12.0]);
+        assert!((weights.iter().sum::<f64>() - 100.0).abs() < 1e-9);
+    }
 
     proptest! {
         #[test]

@@ -65,7 +65,7 @@ impl Memory {
         Ok(told.confidence)
     }
 
-    fn insert(&mut self, beginning: &Beginning, told: &Told) -> Result<(), MemoryError> {
+    pub(crate) fn insert(&mut self, beginning: &Beginning, told: &Told) -> Result<(), MemoryError> {
         let suggestion = redact::suggestion(&beginning.suggestion);
         // The text has a column of its own.
         let context = to_json(&Suggestion {

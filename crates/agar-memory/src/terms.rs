@@ -224,11 +224,19 @@ fn each_word(text: &str, mut show: impl FnMut(&str)) {
     }
 }
 
+/// The word without its ending, roughly: `migrations`, `migrating` and `migrate` are one.
 fn plain(word: &str) -> &str {
-    match word.strip_suffix('s') {
+    let word = match word.strip_suffix('s') {
         Some(stem) if stem.len() > 3 && !stem.ends_with(['s', 'u', 'i']) => stem,
         _ => word,
+    };
+    for ending in ["ing", "ion", "ed", "e"] {
+        match word.strip_suffix(ending) {
+            Some(stem) if stem.len() > 3 => return stem,
+            _ => {}
+        }
     }
+    word
 }
 
 fn is_telling(word: &str) -> bool {

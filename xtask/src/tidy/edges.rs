@@ -35,6 +35,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "agar-core",
             "agar-jail",
             "agar-sandbox",
+            "agar-memory",
             "agar-engine",
             "agar-testkit",
         ],

@@ -1,7 +1,7 @@
 //! From evidence to a probability: pure arithmetic, no store.
 //!
 //! First the levels: everybody, this agent, this agent's changes of this sort, this project, this
-//! agent in this project. Each is a Beta posterior whose prior is the level before, so a level
+//! agent in this project (see [`crate::rates`]). Each is a Beta posterior whose prior is the level before, so a level
 //! without evidence says what the one before it says. Then the neighbours: past experiments that
 //! are alike. Each had its own expectation from the levels when it ran; how far they came out above
 //! or below it, taken together, shifts the log odds. That shift is the one that makes them most

@@ -3,8 +3,14 @@
 //! Fitted over a sliding window of scored predictions, pulled towards "nothing to correct", so that
 //! a handful of outcomes does not swing it. The slope stays positive: recalibration may stretch and
 //! shift, it never turns the order of two suggestions round.
+//!
+//! A correction that would not have helped is not made: the window is replayed in stretches, each
+//! corrected by what was known when it was predicted, and only as much of the correction is used as
+//! would have paid. Outcomes come in batches, and the batch before says less about the next than its
+//! size suggests.
 
-use crate::confidence::logit::{logistic, logit};
+use crate::confidence::logit::{bounded, logistic, logit};
+use agar_core::seam::Timestamp;
 use serde::{Deserialize, Serialize};
 
 /// How many scored predictions it looks back on.
@@ -44,11 +50,28 @@ impl Default for Platt {
 impl Platt {
     /// Corrects a probability.
     pub fn apply(&self, raw: f64) -> f64 {
-        crate::confidence::logit::bounded(logistic(self.slope * logit(raw) + self.shift))
+        bounded(logistic(self.slope * logit(raw) + self.shift))
     }
 
-    /// Fits it to pairs of what was said before recalibration and what came, newest first.
-    pub(crate) fn fit(scored: &[(f64, f64)]) -> Self {
+    /// Fits it to a window of scored predictions, and keeps as much of it as would have paid.
+    pub(crate) fn learn(window: &[Past]) -> Self {
+        let all: Vec<(f64, f64)> = window.iter().map(|it| (it.raw, it.outcome)).collect();
+        let share = paid(window);
+        let fitted = Self::fit(&all);
+        fitted.in_part(share)
+    }
+
+    /// This share of the correction.
+    fn in_part(self, share: f64) -> Self {
+        Self {
+            slope: 1.0 + share * (self.slope - 1.0),
+            shift: share * self.shift,
+            from: self.from,
+        }
+    }
+
+    /// Fits it to pairs of what was said before recalibration and what came.
+    fn fit(scored: &[(f64, f64)]) -> Self {
         if scored.len() < LEAST {
             return Self::default();
         }
@@ -67,6 +90,60 @@ impl Platt {
             from: scored.len(),
         }
     }
+}
+
+/// A prediction of the window.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Past {
+    /// When it was made.
+    pub(crate) at: Timestamp,
+    /// When its outcome was known.
+    pub(crate) scored: Timestamp,
+    /// What was said before recalibration.
+    pub(crate) raw: f64,
+    /// What came.
+    pub(crate) outcome: f64,
+}
+
+/// Shares of the correction that are tried.
+const SHARES: [f64; 4] = [0.0, 0.35, 0.7, 1.0];
+
+/// Stretches of the window.
+const STRETCHES: usize = 8;
+
+/// The share of the correction that would have paid most.
+fn paid(window: &[Past]) -> f64 {
+    let mut window: Vec<Past> = window.to_vec();
+    window.sort_by_key(|it| it.at);
+    let mut losses = [0.0_f64; SHARES.len()];
+    for stretch in window.chunks(window.len().div_ceil(STRETCHES).max(1)) {
+        let begins = stretch[0].at;
+        let known: Vec<(f64, f64)> = window
+            .iter()
+            .filter(|it| it.scored < begins)
+            .map(|it| (it.raw, it.outcome))
+            .collect();
+        let fitted = Platt::fit(&known);
+        for (loss, share) in losses.iter_mut().zip(SHARES) {
+            let platt = fitted.in_part(share);
+            *loss += stretch
+                .iter()
+                .map(|it| surprise(platt.apply(it.raw), it.outcome))
+                .sum::<f64>();
+        }
+    }
+    let mut best = 0;
+    for (index, loss) in losses.iter().enumerate() {
+        if *loss < losses[best] - 0.5 {
+            best = index;
+        }
+    }
+    SHARES[best]
+}
+
+/// The log loss of one prediction.
+fn surprise(p: f64, outcome: f64) -> f64 {
+    -(outcome * p.ln() + (1.0 - outcome) * (1.0 - p).ln())
 }
 
 /// One step of Newton's method on the penalised log loss.
@@ -103,6 +180,32 @@ mod tests {
             .collect();
         let said = Platt::fit(&scored).apply(0.9);
         assert!((said - 0.6).abs() < 0.05, "{said}");
+    }
+
+    #[test]
+    fn a_correction_that_would_not_have_paid_is_not_made() {
+        // Batches that are all above or all below what is said, in turns: the one before misleads.
+        let past = |n: u64| Past {
+            at: Timestamp::from_millis(n / 100 * 1000),
+            scored: Timestamp::from_millis(n / 100 * 1000 + 500),
+            raw: 0.5,
+            outcome: if (n / 100).is_multiple_of(2) ^ n.is_multiple_of(5) {
+                1.0
+            } else {
+                0.0
+            },
+        };
+        let window: Vec<Past> = (0..800).map(past).collect();
+        let said = Platt::learn(&window).apply(0.5);
+        assert!((said - 0.5).abs() < 0.03, "{said}");
+        let steady: Vec<Past> = (0..800)
+            .map(|n| Past {
+                outcome: if n % 5 == 0 { 0.0 } else { 1.0 },
+                ..past(n)
+            })
+            .collect();
+        let said = Platt::learn(&steady).apply(0.5);
+        assert!((said - 0.8).abs() < 0.05, "{said}");
     }
 
     proptest! {

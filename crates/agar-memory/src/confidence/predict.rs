@@ -1,6 +1,8 @@
 //! From the memory to a [`Confidence`].
 
-use crate::confidence::estimate::{Estimate, Sums, Weighed, estimate, interval};
+use crate::confidence::estimate::{
+    Estimate, Sums, Weighed, estimate, interval, levels as levels_of,
+};
 use crate::confidence::logit::logit;
 use crate::confidence::{Band, Confidence, EVIDENCE_LEAST, Similar, percent};
 use crate::error::MemoryError;
@@ -14,7 +16,7 @@ use agar_core::seam::Timestamp;
 use agar_store::memory::MemoryReader;
 
 /// Candidates that are compared with the suggestion.
-const COMPARED: usize = 128;
+const COMPARED: usize = 96;
 
 /// Of these, how many count.
 const COUNTED: usize = 64;
@@ -29,8 +31,8 @@ pub(crate) const SIMILAR: f64 = 0.25;
 const SHOWN: usize = 8;
 
 /// An experiment of this project counts so much more than one elsewhere.
-const HERE: f64 = 4.0;
-const ELSEWHERE: f64 = 0.2;
+const HERE: f64 = 2.0;
+const ELSEWHERE: f64 = 0.15;
 
 /// What one experiment was like stays true for longer than how things go at present.
 const PATIENCE: f64 = 8.0;
@@ -42,7 +44,24 @@ pub(crate) struct Neighbour {
     pub(crate) here: bool,
     pub(crate) likeness: f64,
     pub(crate) success: bool,
+    pub(crate) closed: Timestamp,
+    agent: i64,
     weighed: Weighed,
+}
+
+impl Neighbour {
+    /// What it counts for, against what the levels expected of it. Of this agent here they expect
+    /// the same as now: what those outcomes say about the agent, the levels have said already.
+    fn against(&self, agent: i64, now: f64) -> Weighed {
+        Weighed {
+            expected: if self.here && self.agent == agent {
+                now
+            } else {
+                self.weighed.expected
+            },
+            ..self.weighed
+        }
+    }
 }
 
 /// Everything that a prediction found out, also what only the record needs.
@@ -85,7 +104,12 @@ impl Memory {
         let levels = Levels::of(self.project, suggestion);
         let sums = rates::sums(reader, &levels, &self.tuning, now)?;
         let (neighbours, terms) = self.neighbours(reader, suggestion, now)?;
-        let weighed: Vec<Weighed> = neighbours.iter().map(|it| it.weighed).collect();
+        let agent = rates::agent_hash(&suggestion.agent);
+        let expected = levels_of(&sums).0;
+        let weighed: Vec<Weighed> = neighbours
+            .iter()
+            .map(|it| it.against(agent, expected))
+            .collect();
         let estimate = estimate(&sums, &weighed);
         let platt = Self::platt(reader)?;
         let known = estimate.strength >= EVIDENCE_LEAST;
@@ -164,6 +188,8 @@ impl Memory {
                     here,
                     likeness,
                     success: candidate.evidence.success >= 0.5,
+                    closed: candidate.evidence.closed,
+                    agent: candidate.evidence.agent,
                     weighed: Weighed {
                         weight,
                         success: candidate.evidence.success,
@@ -258,12 +284,13 @@ fn reasons(suggestion: &Suggestion, sums: &[Sums], estimate: &Estimate, p: f64) 
         return vec!["no evidence yet: this is the first of its kind".to_owned()];
     }
     let change = suggestion.change_type();
+    let agent = &suggestion.agent;
     let names = [
-        "everything tried".to_owned(),
-        format!("agent {}", suggestion.agent),
-        format!("{change} changes by {}", suggestion.agent),
-        "this project".to_owned(),
-        format!("{} in this project", suggestion.agent),
+        "others elsewhere".to_owned(),
+        format!("{agent} elsewhere"),
+        format!("{change} changes by {agent} elsewhere"),
+        "others in this project".to_owned(),
+        format!("{agent} in this project"),
     ];
     let mut reasons = Vec::new();
     for (name, level) in names.iter().zip(sums) {

@@ -28,6 +28,8 @@ pub enum Tool {
     Java,
     /// gcc, clang, ld, make.
     Native,
+    /// psql and its kin.
+    Database,
 }
 
 /// What stands before a message and says nothing.
@@ -146,17 +148,21 @@ fn message(line: &str) -> Option<String> {
     {
         return Some(message.to_owned());
     }
-    let (rest, located) = without_location(line.trim_start());
-    let (rest, marked) = without_prefix(rest);
-    let (rest, located_after) = without_location(rest);
-    let rest = rest.trim();
+    let (mut rest, mut marked, mut in_go) = (line.trim_start(), false, false);
+    // A mark may stand before a location, after it, or both: `psql:a.sql:7: ERROR: …`.
+    for _ in 0..3 {
+        let (after, tool) = without_location(rest);
+        let (after, was_marked) = without_prefix(after);
+        in_go = in_go || tool == Some(Tool::Go);
+        marked = marked || was_marked;
+        rest = after.trim();
+    }
     if rest.is_empty() {
         return None;
     }
     let lower = rest.to_lowercase();
     let named = names_error(rest);
     let phrase = PHRASES.iter().any(|phrase| lower.contains(phrase));
-    let in_go = located == Some(Tool::Go) || located_after == Some(Tool::Go);
     (marked || named || phrase || in_go).then(|| rest.to_owned())
 }
 
@@ -234,6 +240,7 @@ fn tool_of(word: &str) -> Option<Tool> {
         "js" | "jsx" | "ts" | "tsx" | "mjs" | "cjs" | "vue" => Some(Tool::Node),
         "go" => Some(Tool::Go),
         "java" | "kt" | "scala" | "gradle" => Some(Tool::Java),
+        "sql" => Some(Tool::Database),
         "c" | "cc" | "cpp" | "cxx" | "h" | "hpp" | "o" | "S" => Some(Tool::Native),
         _ => None,
     }

@@ -10,10 +10,10 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 /// Postings that one query reads.
-const BUDGET: usize = 60_000;
+const BUDGET: usize = 40_000;
 
 /// Documents taken from the files for a closer look at their age and project.
-const LOOKED_AT: usize = 512;
+const LOOKED_AT: usize = 320;
 
 /// What is looked for.
 pub(crate) struct Query<'a> {

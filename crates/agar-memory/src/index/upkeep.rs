@@ -228,8 +228,11 @@ fn publish_range(
     } else {
         vec![&name]
     };
-    for name in unneeded {
-        remove(index, name)?;
+    for old in unneeded {
+        // The same documents make the same file, under the same name.
+        if !in_force || old != name {
+            remove(index, old)?;
+        }
     }
     Ok(())
 }

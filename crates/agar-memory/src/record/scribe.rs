@@ -1,6 +1,6 @@
 //! What one ended experiment changes in the memory, within one transaction.
 
-use crate::confidence::{Platt, Sums, Told, WINDOW, levels};
+use crate::confidence::{Past, Platt, Sums, Told, WINDOW, levels};
 use crate::error::MemoryError;
 use crate::experiment::{Ending, Status, Suggestion};
 use crate::finding::{self, Finding, FindingKind, say};
@@ -86,7 +86,7 @@ impl Scribe<'_> {
     fn failing(&self, names: &Levels) -> Result<f64, MemoryError> {
         let reader = self.writer.read();
         let sums: Vec<Sums> = rates::sums(&reader, names, self.tuning, self.ending.at)?;
-        Ok(1.0 - levels(&sums[..4]).0)
+        Ok(1.0 - levels(&sums).0)
     }
 
     fn add_evidence(&self, errors: &[Fingerprint], success: f64) -> Result<(), MemoryError> {
@@ -105,7 +105,7 @@ impl Scribe<'_> {
         self.writer.add_evidence(&NewEvidence {
             experiment: self.row.number,
             project: rates::project_hash(self.project),
-            agent: hash64("agent", &self.row.agent).cast_signed(),
+            agent: rates::agent_hash(&self.row.agent),
             change: hash64("change", &self.row.change).cast_signed(),
             closed: self.ending.at,
             success,
@@ -173,12 +173,13 @@ impl Scribe<'_> {
             return Ok(changed);
         }
         for warned in &self.told.confidence.lessons {
-            if shown.iter().any(|feature| feature.id == warned.id) {
-                continue;
-            }
             let Some(mut feature) = self.writer.read().feature(&warned.id)? else {
                 continue;
             };
+            let is_shown = shown.iter().any(|it| it.id == warned.id);
+            if is_shown || !warned.kind.befalls() || !self.did_the_same(&feature, shown) {
+                continue;
+            }
             let sighting = Sighting {
                 experiment: self.row.number,
                 success,
@@ -194,6 +195,19 @@ impl Scribe<'_> {
             }
         }
         Ok(changed)
+    }
+
+    /// Whether this experiment ran the command that a lesson is about; where it is about none,
+    /// whether it went about it in no way of its own.
+    fn did_the_same(&self, lesson: &Feature, shown: &[Feature]) -> bool {
+        let parts: serde_json::Value = serde_json::from_str(&lesson.parts).unwrap_or_default();
+        match parts.get("where").and_then(serde_json::Value::as_str) {
+            Some(place) => {
+                let id = finding::id(self.project, FindingKind::Command, place);
+                shown.iter().any(|feature| feature.id == id)
+            }
+            None => self.suggestion.strategy.is_none(),
+        }
     }
 
     /// Keeps what follows from several experiments, with its counts as they are now.
@@ -342,14 +356,19 @@ fn recalibrate(writer: &MemoryWriter<'_>) -> Result<(), MemoryError> {
     if !due {
         return Ok(writer.set_state("platt_age", &(since + 1).to_string())?);
     }
-    let scored: Vec<(f64, f64)> = writer
+    let window: Vec<Past> = writer
         .read()
         .scored(None, WINDOW)?
         .iter()
         .filter(|it| it.prediction.evidence >= crate::confidence::EVIDENCE_LEAST)
-        .map(|it| (it.prediction.raw, it.outcome))
+        .map(|it| Past {
+            at: it.prediction.at,
+            scored: it.scored,
+            raw: it.prediction.raw,
+            outcome: it.outcome,
+        })
         .collect();
-    writer.set_state("platt", &to_json(&Platt::fit(&scored))?)?;
+    writer.set_state("platt", &to_json(&Platt::learn(&window))?)?;
     writer.set_state("platt_age", "0")?;
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use agar_core::id::{ExperimentId, ProjectId, SandboxId};
 use agar_core::seam::Timestamp;
+use agar_memory::replay::Outcome;
 use agar_memory::{Beginning, Ending, Learned, Memory, Operation, Status, Suggestion, Tuning};
 use serde_json::json;
 use std::cell::Cell;
@@ -20,7 +21,6 @@ pub(crate) fn project(number: u8) -> ProjectId {
 
 /// A memory and a clock.
 pub(crate) struct World {
-    #[expect(dead_code, reason = "it is removed when dropped")]
     pub(crate) directory: tempfile::TempDir,
     pub(crate) memory: Memory,
     now: Cell<u64>,
@@ -50,7 +50,7 @@ impl World {
     pub(crate) fn id(&self) -> [u8; 10] {
         self.count.set(self.count.get() + 1);
         let mut bytes = [0; 10];
-        bytes[..8].copy_from_slice(&self.count.get().to_le_bytes());
+        bytes[3..].copy_from_slice(&self.count.get().to_be_bytes()[1..]);
         bytes
     }
 
@@ -69,6 +69,24 @@ impl World {
         };
         self.memory.begin(&beginning).unwrap();
         (id, sandbox)
+    }
+
+    /// Takes in many at once, so that the index has files.
+    pub(crate) fn bulk(&mut self, count: u64, text: impl Fn(u64) -> (String, bool)) {
+        let start = self.now.get();
+        let mut outcomes = (0..count).map(|number| {
+            let (text, success) = text(number);
+            Outcome {
+                opened: at(start + number * 1000),
+                closed: at(start + number * 1000 + 500),
+                suggestion: command(&text),
+                project: String::new(),
+                success,
+            }
+        });
+        assert_eq!(self.memory.load(&mut outcomes).unwrap(), count);
+        self.pass(count * 1000);
+        self.memory.tidy().unwrap();
     }
 
     /// Begins and ends one; `shape` fills in the end.
