@@ -6,7 +6,7 @@ use crate::blueprint::Blueprint;
 use crate::here::Here;
 use crate::turn::Turn;
 use crate::{Engine, EngineError, SandboxView};
-use crate::{changes, find, promotion, raise, view};
+use crate::{changes, experiment, find, promotion, raise, view};
 use agar_core::id::PromotionId;
 use agar_sandbox::change::{Change, ChangeSet};
 use agar_sandbox::git::{Committed, GitError};
@@ -72,6 +72,8 @@ pub struct ApplyRequest {
     pub dry_run: bool,
     /// End what runs in the sandbox first.
     pub stop: bool,
+    /// What the person thinks of it, for memory.
+    pub feedback: Option<String>,
 }
 
 /// What happens to one path.
@@ -182,6 +184,12 @@ pub fn apply(engine: &Engine, request: &ApplyRequest) -> Result<ApplyAnswer, Eng
     let mut answer = wanted.answer;
     let record = here.read(|store| store.sandbox(record.id))?;
     answer.sandbox = view::sandbox(here, &record)?;
+    if answer.applied {
+        let decision = (true, request.feedback.as_deref());
+        if let Err(error) = experiment::decided(engine, here, &record, decision) {
+            answer.notes.push(format!("memory was not told: {error}"));
+        }
+    }
     Ok(answer)
 }
 

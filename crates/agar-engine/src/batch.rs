@@ -228,6 +228,7 @@ fn wanted(request: &BatchRequest, item: &BatchItem) -> RunRequest {
         } else {
             Afterwards::Remove
         },
+        proposal: None,
     }
 }
 

@@ -12,6 +12,7 @@ mod report_file;
 mod trial;
 
 use crate::blueprint::Blueprint;
+use crate::experiment::{self, ExperimentView};
 use crate::failure::EngineError;
 use crate::here::Here;
 use crate::relay::Controls;
@@ -49,6 +50,8 @@ pub struct CheckAnswer {
     pub verdict: Verdict,
     /// Whether the caller stopped them.
     pub interrupted: bool,
+    /// The experiment that waited for them, where one did.
+    pub experiment: Option<ExperimentView>,
 }
 
 /// One check as the faces show it.
@@ -124,8 +127,11 @@ pub fn check(
         &wanted,
         &mut Said { controls, told },
     )?;
+    let sandbox = (&record, &blueprint);
+    let experiment = experiment::conclude_checked(engine, here, sandbox, &checks, interrupted)?;
     let runs = here.read(|store| store.run_count(record.id))?;
     Ok(CheckAnswer {
+        experiment,
         sandbox: view::sandbox_with(&record, &blueprint, runs),
         verdict: together(&checks),
         checks,

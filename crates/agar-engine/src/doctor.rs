@@ -75,6 +75,7 @@ pub fn doctor(engine: &Engine, request: &DoctorRequest) -> Result<DoctorAnswer, 
         "`agar attach` will be a plain terminal",
         "tmux",
     ));
+    findings.push(memory(engine)?);
     Ok(DoctorAnswer {
         findings,
         tier: tried.tier(),
@@ -152,6 +153,7 @@ fn try_once(surroundings: Surroundings, tier: Tier) -> Result<u64, EngineError> 
         },
         command: Command::new(["/bin/true"]),
         afterwards: Afterwards::Remove,
+        proposal: None,
     };
     let mut controls = NoControls;
     let streams = Streams {
@@ -243,4 +245,25 @@ fn program(name: &str, without: &str, package: &str) -> Finding {
             ..finding(name, format!("not there: {without}"), Health::Note)
         },
     }
+}
+
+/// Reads the whole memory, for it is the one thing that grows with every experiment.
+fn memory(engine: &Engine) -> Result<Finding, EngineError> {
+    let directory = crate::experiment::directory(engine.here()?.state.path());
+    let (detail, health, fix) = match agar_memory::check(&directory) {
+        Ok(agar_memory::Health::Absent) => ("empty".to_owned(), Health::Ok, None),
+        Ok(agar_memory::Health::Sound) => ("whole".to_owned(), Health::Ok, None),
+        Ok(agar_memory::Health::Damaged(what)) => {
+            let first = what.first().cloned().unwrap_or_default();
+            let fix = format!("mv {} /somewhere/else", crate::view::shown(&directory));
+            (format!("damaged: {first}"), Health::Missing, Some(fix))
+        }
+        Err(error) => (crate::experiment::told(&error), Health::Missing, None),
+    };
+    Ok(Finding {
+        name: "memory".to_owned(),
+        detail,
+        health,
+        fix,
+    })
 }

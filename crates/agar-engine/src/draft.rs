@@ -5,7 +5,7 @@ use crate::failure::EngineError;
 use crate::here::{Here, Known};
 use crate::options::SandboxOptions;
 use crate::surroundings::Step;
-use crate::wishes::Wishes;
+use crate::wishes::{Learning, Wishes};
 use crate::{Engine, inside, layers};
 use agar_core::id::SandboxId;
 use agar_core::walls::{BaseKind, Identity, Network, Tier};
@@ -18,8 +18,8 @@ use std::sync::Arc;
 pub(crate) struct Draft {
     pub(crate) new: NewSandbox,
     pub(crate) blueprint: Blueprint,
-    /// How many checks the project declares.
-    pub(crate) checks: usize,
+    /// What the settings say about learning.
+    pub(crate) learning: Learning,
     /// Whether freezing in the background would make the next start better.
     pub(crate) freeze_later: bool,
     /// Keeps the generation from being collected until the sandbox is on record.
@@ -91,7 +91,7 @@ pub(crate) fn draft(
     Ok(Draft {
         new,
         blueprint,
-        checks: settings.checks.len(),
+        learning: settings.learning,
         freeze_later: base.freeze_later,
         _hold: base.hold,
     })

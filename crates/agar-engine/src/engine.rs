@@ -1,17 +1,20 @@
 //! The one value every use case starts from.
 
+use crate::experiment::Open;
 use crate::failure::EngineError;
 use crate::here::Here;
 use crate::surroundings::Surroundings;
 use agar_core::id::{ProjectId, PromotionId, SandboxId};
 use agar_core::seam::Timestamp;
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 
 /// agar, opened for one caller.
 #[derive(Debug)]
 pub struct Engine {
     surroundings: Surroundings,
     here: OnceCell<Here>,
+    /// Experiments that this engine began and whose checks are still due.
+    experiments: RefCell<Vec<Open>>,
 }
 
 impl Engine {
@@ -24,6 +27,7 @@ impl Engine {
             Ok(Self {
                 surroundings,
                 here: OnceCell::new(),
+                experiments: RefCell::new(Vec::new()),
             })
         } else {
             Err(EngineError::Invalid(
@@ -44,6 +48,20 @@ impl Engine {
         }
         let here = Here::open(self)?;
         Ok(self.here.get_or_init(|| here))
+    }
+
+    /// Keeps an experiment until its checks have run.
+    pub(crate) fn keep_experiment(&self, open: Open) {
+        self.experiments.borrow_mut().push(open);
+    }
+
+    /// The experiment of a sandbox, if its checks are still due.
+    pub(crate) fn take_experiment(&self, sandbox: SandboxId) -> Option<Open> {
+        let mut experiments = self.experiments.borrow_mut();
+        let at = experiments
+            .iter()
+            .position(|open| open.sandbox == sandbox)?;
+        Some(experiments.remove(at))
     }
 
     /// The time now.

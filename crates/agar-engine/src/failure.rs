@@ -163,6 +163,9 @@ pub enum EngineError {
     /// The store could not be read or changed.
     #[error(transparent)]
     Store(#[from] agar_store::StoreError),
+    /// Memory could not be read or changed.
+    #[error(transparent)]
+    Memory(#[from] agar_memory::MemoryError),
     /// No jail can be planned as asked.
     #[error(transparent)]
     Plan(#[from] agar_jail::plan::PlanError),
@@ -209,6 +212,7 @@ impl EngineError {
             Self::Settings(fault) => Some(fault),
             Self::Open(fault) => Some(fault),
             Self::Store(fault) => Some(fault),
+            Self::Memory(fault) => Some(fault),
             Self::Plan(fault) => Some(fault),
             Self::Start(fault) => Some(fault),
             Self::Talk(fault) => Some(fault),
@@ -273,6 +277,7 @@ impl Fault for EngineError {
             | Self::Settings(_)
             | Self::Open(_)
             | Self::Store(_)
+            | Self::Memory(_)
             | Self::Plan(_)
             | Self::Start(_)
             | Self::Talk(_) => Kind::Internal,
@@ -324,6 +329,7 @@ impl Fault for EngineError {
             | Self::Settings(_)
             | Self::Open(_)
             | Self::Store(_)
+            | Self::Memory(_)
             | Self::Plan(_)
             | Self::Start(_)
             | Self::Talk(_)

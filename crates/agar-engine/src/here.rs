@@ -128,6 +128,25 @@ impl Here {
         Ok(self.store.borrow().tidy()?)
     }
 
+    /// Sandboxes of a project whose records hold a text.
+    pub(crate) fn sandboxes_saying(
+        &self,
+        project: ProjectId,
+        text: &str,
+    ) -> Result<Vec<SandboxId>, EngineError> {
+        Ok(self.store.borrow().sandboxes_saying(project, text)?)
+    }
+
+    /// Takes the words of these sandboxes out of the records; whether the log could be emptied.
+    pub(crate) fn scrub(
+        &self,
+        project: ProjectId,
+        sandboxes: &[SandboxId],
+        text: Option<&str>,
+    ) -> Result<bool, EngineError> {
+        Ok(self.store.borrow_mut().scrub(project, sandboxes, text)?)
+    }
+
     /// The directory of a sandbox.
     pub(crate) fn sandbox(&self, id: SandboxId) -> PathBuf {
         self.state.sandbox(id)

@@ -4,14 +4,15 @@
 //! mark.
 
 use crate::alive::{Mark, Stay};
-use crate::answer::SandboxView;
 use crate::blueprint::Blueprint;
 use crate::draft::{Draft, draft};
 use crate::drive::{Ended, Errand, drive};
+use crate::experiment::{self, Open, Proposal};
 use crate::failure::EngineError;
 use crate::here::Here;
 use crate::options::{Command, SandboxOptions};
 use crate::relay::Streams;
+use crate::try_change::Begun;
 use crate::{Engine, layers, raise, sweep, view};
 use agar_core::state::Event;
 use agar_jail::client::Lifetime;
@@ -39,14 +40,23 @@ pub(crate) struct Once {
     pub(crate) keep: Keep,
     /// How many checks the project declares.
     pub(crate) checks: usize,
+    /// The experiment that it is, where somebody proposed something.
+    pub(crate) study: Study,
+}
+
+/// An experiment under way, or why there is none.
+#[derive(Debug, Default)]
+pub(crate) struct Study {
+    pub(crate) open: Option<Open>,
+    pub(crate) trouble: Option<String>,
 }
 
 /// Makes a sandbox, runs one command in it, ends everything it started and asks for the verdict.
 pub(crate) fn once(
     engine: &Engine,
-    (options, command): (&SandboxOptions, &Command),
+    (options, command, proposal): (&SandboxOptions, &Command, Option<&Proposal>),
     streams: Streams<'_>,
-    begun: &mut dyn FnMut(&SandboxView),
+    begun: &mut dyn FnMut(&Begun),
     verdict: Verdict<'_>,
 ) -> Result<Once, EngineError> {
     let here = engine.here()?;
@@ -62,16 +72,40 @@ pub(crate) fn once(
         }
     };
     let packed = errand.pack(engine, &draft.blueprint, &record)?;
-    let lifetime = Lifetime::OneRun;
-    let keeper = match raise::raise(engine, here, (&record, &draft.blueprint), lifetime) {
+    let trouble = proposal.and_then(|_| {
+        let settled = experiment::settle(engine, here, &draft.learning);
+        settled.err().map(|error| error.to_string())
+    });
+    let plan = proposal.map(|proposal| {
+        let jail = (&record, &draft.blueprint);
+        let asked = (proposal, &options.caller, command);
+        experiment::plan(engine, here, jail, asked, &draft.learning)
+    });
+    let raise = || {
+        let lifetime = Lifetime::OneRun;
+        raise::raise(engine, here, (&record, &draft.blueprint), lifetime)
+    };
+    let (keeper, mut study) = beside(plan, raise);
+    let keeper = match keeper {
         Ok(keeper) => keeper,
         Err(error) => {
+            if let Some(open) = study.open {
+                open.withdraw();
+            }
             give_up(engine, here, &record, number)?;
             mark.remove();
             return Err(error);
         }
     };
-    begun(&view::sandbox_with(&record, &draft.blueprint, 1));
+    if let Some(open) = &study.open {
+        let announced = open.announce(engine, here).err();
+        study.trouble = announced.map(|error| error.to_string()).or(trouble);
+    }
+    begun(&Begun {
+        sandbox: view::sandbox_with(&record, &draft.blueprint, 1),
+        confidence: study.open.as_ref().and_then(Open::shown).cloned(),
+        trouble: study.trouble.clone(),
+    });
     let ended = drive(here, (&keeper, &record), (packed, number), streams);
     // Nothing that the command started outlives it, and its layers are at rest from here on.
     keeper.bury();
@@ -89,7 +123,32 @@ pub(crate) fn once(
         blueprint: draft.blueprint,
         ended,
         keep,
-        checks: draft.checks,
+        checks: draft.learning.checks,
+        study,
+    })
+}
+
+/// Raises the jail while memory is asked: neither waits for the other.
+fn beside<T>(plan: Option<experiment::Plan>, raise: impl FnOnce() -> T) -> (T, Study) {
+    std::thread::scope(|scope| {
+        let asked = plan.map(|plan| scope.spawn(move || plan.begin()));
+        let raised = raise();
+        let study = match asked.map(std::thread::ScopedJoinHandle::join) {
+            None => Study::default(),
+            Some(Ok(Ok(open))) => Study {
+                open: Some(open),
+                trouble: None,
+            },
+            Some(Ok(Err(error))) => Study {
+                open: None,
+                trouble: Some(experiment::told(&error)),
+            },
+            Some(Err(_)) => Study {
+                open: None,
+                trouble: Some("asking memory failed".to_owned()),
+            },
+        };
+        (raised, study)
     })
 }
 

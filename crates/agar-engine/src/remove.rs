@@ -5,7 +5,7 @@ use crate::blueprint::Blueprint;
 use crate::here::Here;
 use crate::turn::Turn;
 use crate::{Engine, EngineError};
-use crate::{find, layers, raise};
+use crate::{experiment, find, layers, raise};
 use agar_core::id::SandboxId;
 use agar_core::state::{Event, State};
 use agar_store::Sandbox;
@@ -21,6 +21,8 @@ pub struct RemoveRequest {
     pub all: bool,
     /// Also those in which processes run.
     pub force: bool,
+    /// What the person thinks of them, for memory.
+    pub feedback: Option<String>,
 }
 
 /// One sandbox that was given up.
@@ -66,10 +68,16 @@ pub fn remove(engine: &Engine, request: &RemoveRequest) -> Result<RemoveAnswer, 
             refuse_busy(engine, here, record)?;
         }
     }
-    let removed = records
-        .iter()
-        .map(|record| give_up(engine, here, record))
-        .collect::<Result<_, _>>()?;
+    let mut removed = Vec::new();
+    for record in &records {
+        let given_up = || Blueprint::of(record).is_ok_and(|it| layers::has_changes(&it));
+        if record.state == State::Finished && given_up() {
+            // Trouble with memory does not keep a sandbox alive.
+            let decision = (false, request.feedback.as_deref());
+            drop(experiment::decided(engine, here, record, decision));
+        }
+        removed.push(give_up(engine, here, record)?);
+    }
     Ok(RemoveAnswer { removed })
 }
 

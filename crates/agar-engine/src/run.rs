@@ -2,11 +2,13 @@
 
 use crate::blueprint::Blueprint;
 use crate::drive::Ended;
+use crate::experiment::evidence::Gathered;
+use crate::experiment::{ExperimentView, Proposal};
 use crate::once::{Keep, Once, once};
 use crate::{
     ChangeView, Command, Engine, EngineError, RunView, SandboxOptions, SandboxView, Streams,
 };
-use crate::{layers, queue, view};
+use crate::{changes, layers, queue, view};
 use agar_store::Sandbox;
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +35,8 @@ pub struct RunRequest {
     pub command: Command,
     /// What becomes of the sandbox.
     pub afterwards: Afterwards,
+    /// What it is meant to do: makes the run an experiment.
+    pub proposal: Option<Proposal>,
 }
 
 /// The command ended.
@@ -49,6 +53,8 @@ pub struct RunAnswer {
     /// Whether the project declares checks that this change should pass; `check` runs them.
     #[serde(skip)]
     pub checks_due: bool,
+    /// The experiment that it is, where it is one.
+    pub experiment: Option<ExperimentView>,
 }
 
 /// Runs one command in a new sandbox and ends everything it started.
@@ -64,28 +70,67 @@ pub fn run(
             Afterwards::KeepChanges | Afterwards::Remove => Keep::No,
         })
     };
-    let wanted = (&request.options, &request.command);
+    let wanted = (
+        &request.options,
+        &request.command,
+        request.proposal.as_ref(),
+    );
     let _place = queue::enter(engine, &request.options.caller, &mut *streams.controls)?;
     let once = once(engine, wanted, streams, &mut |_| {}, &verdict)?;
-    answer(engine, &once, None)
+    let changes = match (&request.proposal, once.keep) {
+        (Some(_), Keep::Yes) => Some(changes::shown(&changes::of(engine, &once.blueprint)?)),
+        (Some(_) | None, _) => None,
+    };
+    answer(engine, once, changes)
 }
 
 /// What the faces are told.
 pub(crate) fn answer(
     engine: &Engine,
-    once: &Once,
+    once: Once,
     changes: Option<ChangeView>,
 ) -> Result<RunAnswer, EngineError> {
     let here = engine.here()?;
     let run = here.read(|store| store.run(once.record.id, once.ended.number))?;
+    let checks_due = once.checks > 0
+        && once.ended.end.is_success()
+        && !once.ended.notes.interrupted
+        && changes.as_ref().is_some_and(|changes| !changes.is_empty());
+    let Once {
+        record,
+        blueprint,
+        ended,
+        keep,
+        study,
+        ..
+    } = once;
+    let experiment = match (study.open, study.trouble) {
+        (None, None) => None,
+        (None, Some(trouble)) => Some(ExperimentView {
+            trouble: Some(trouble),
+            ..ExperimentView::none(record.id)
+        }),
+        (Some(open), _) if ended.notes.interrupted => {
+            open.withdraw();
+            None
+        }
+        (Some(open), _) => {
+            let nothing = ChangeView::default();
+            let seen = changes.as_ref().unwrap_or(&nothing);
+            let gathered = Gathered::with_changes(here, (&record, &blueprint), &run, seen);
+            Some(if checks_due {
+                open.wait_for_checks(engine, &gathered)
+            } else {
+                open.conclude(engine, here, &gathered.with(&[]))?
+            })
+        }
+    };
     Ok(RunAnswer {
-        sandbox: view::sandbox_with(&once.record, &once.blueprint, once.ended.number),
+        sandbox: view::sandbox_with(&record, &blueprint, ended.number),
         run: view::run(&run),
-        kept: once.keep == Keep::Yes,
-        checks_due: once.checks > 0
-            && once.ended.end.is_success()
-            && !once.ended.notes.interrupted
-            && changes.as_ref().is_some_and(|changes| !changes.is_empty()),
+        kept: keep == Keep::Yes,
         changes,
+        checks_due,
+        experiment,
     })
 }

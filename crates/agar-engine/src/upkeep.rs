@@ -3,7 +3,7 @@
 use crate::draft::Freezing;
 use crate::here::Here;
 use crate::prune::{self, PruneRequest};
-use crate::{Engine, EngineError};
+use crate::{Engine, EngineError, experiment};
 use agar_core::seam::Timestamp;
 use agar_sandbox::base::Bases;
 use agar_sandbox::trash::Trash;
@@ -57,6 +57,7 @@ pub fn upkeep(engine: &Engine, _request: &UpkeepRequest) -> Result<UpkeepAnswer,
     let cleared = prune::sandboxes(engine, here, &everywhere)?;
     answer.removed = cleared.removed.len() as u64;
     prune::collect_generations(engine, here)?;
+    experiment::tidy(engine, here)?;
     answer.emptied = Trash::new(&here.state).empty(PORTION)?.removed;
     here.tidy()?;
     Ok(answer)

@@ -6,9 +6,10 @@ use crate::here::Here;
 use crate::options::Caller;
 use crate::settings::{self, Loaded, Sources};
 use agar_core::limits::Limits;
-use agar_core::settings::{BaseChoice, Check, Cleanup, Who};
+use agar_core::settings::{BaseChoice, Cleanup, Settings, Who};
 use agar_core::walls::{BaseKind, Identity, Monitor, Network, Tier};
 use agar_jail::policy::OldWay;
+use agar_memory::Tuning;
 use std::ffi::OsString;
 
 /// Reads every source of settings for where the caller stands.
@@ -41,8 +42,7 @@ pub(crate) struct Wishes {
     pub(crate) limits: Limits,
     pub(crate) ttl_ms: Option<u64>,
     pub(crate) old_ways: Vec<OldWay>,
-    /// What must hold before a change is worth applying.
-    pub(crate) checks: Vec<Check>,
+    pub(crate) learning: Learning,
     /// What the project asked for and did not get.
     pub(crate) held_back: Vec<String>,
 }
@@ -56,6 +56,7 @@ impl Wishes {
         };
         let resolved = load(engine, here, who)?.resolved;
         let settings = resolved.settings;
+        let learning = Learning::of(&settings);
         Ok(Self {
             tier: settings.tier,
             network: settings.network,
@@ -77,7 +78,7 @@ impl Wishes {
                 .iter()
                 .map(|word| old_way(word))
                 .collect::<Result<_, _>>()?,
-            checks: settings.checks,
+            learning,
             held_back: resolved
                 .held_back
                 .iter()
@@ -85,6 +86,33 @@ impl Wishes {
                 .collect(),
         })
     }
+}
+
+/// What the settings say about learning from what is tried.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Learning {
+    /// The thresholds of memory.
+    pub(crate) tuning: Tuning,
+    /// Whether to say how likely an attempt is to work.
+    pub(crate) show_confidence: bool,
+    /// How many checks the project declares.
+    pub(crate) checks: usize,
+}
+
+impl Learning {
+    fn of(settings: &Settings) -> Self {
+        Self {
+            tuning: Tuning::new(&settings.graduation, &settings.patterns),
+            show_confidence: settings.ui.show_confidence,
+            checks: settings.checks.len(),
+        }
+    }
+}
+
+/// What the settings say about learning, for a command that makes no sandbox.
+pub(crate) fn learning(engine: &Engine, here: &Here) -> Result<Learning, EngineError> {
+    let loaded = load(engine, here, Who::Person)?;
+    Ok(Learning::of(&loaded.resolved.settings))
 }
 
 /// An old way by its name.

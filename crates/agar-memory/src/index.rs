@@ -26,7 +26,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// Rows without a file before one is made of them.
 pub(crate) const TAIL_MAX: i64 = 512;
@@ -35,7 +35,7 @@ pub(crate) const TAIL_MAX: i64 = 512;
 #[derive(Debug)]
 pub(crate) struct Index {
     directory: PathBuf,
-    open: RefCell<HashMap<String, Rc<SegmentFile>>>,
+    open: RefCell<HashMap<String, Arc<SegmentFile>>>,
     scratch: RefCell<Vec<f32>>,
     missed: Cell<u8>,
 }
@@ -66,7 +66,7 @@ impl Index {
     fn files(
         &self,
         reader: &MemoryReader<'_>,
-    ) -> Result<(Vec<Rc<SegmentFile>>, Vec<Segment>), MemoryError> {
+    ) -> Result<(Vec<Arc<SegmentFile>>, Vec<Segment>), MemoryError> {
         let segments = reader.segments()?;
         let mut open = self.open.borrow_mut();
         open.retain(|name, _| segments.iter().any(|segment| segment.name == *name));
@@ -74,13 +74,13 @@ impl Index {
         let mut unusable = Vec::new();
         for segment in segments {
             if let Some(file) = open.get(&segment.name) {
-                files.push(Rc::clone(file));
+                files.push(Arc::clone(file));
                 continue;
             }
             match SegmentFile::open(&self.directory.join(&segment.name), &segment) {
                 Ok(file) => {
-                    let file = Rc::new(file);
-                    open.insert(segment.name.clone(), Rc::clone(&file));
+                    let file = Arc::new(file);
+                    open.insert(segment.name.clone(), Arc::clone(&file));
                     files.push(file);
                 }
                 // Another process joined it with others: a newer moment names the file that is.

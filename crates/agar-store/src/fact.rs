@@ -6,7 +6,7 @@
 
 use crate::generation::GenerationKind;
 use crate::promotion::PromotionState;
-use agar_core::id::{PromotionId, SandboxId};
+use agar_core::id::{ExperimentId, PromotionId, SandboxId};
 use agar_core::limits::Breach;
 use agar_core::run::{End, Usage};
 use agar_core::state::{Event, State};
@@ -159,6 +159,48 @@ pub enum Fact {
         /// Bytes in it.
         bytes: u64,
     },
+    /// An experiment began.
+    #[serde(rename = "experiment.began")]
+    ExperimentBegan {
+        /// Which.
+        experiment: ExperimentId,
+        /// Who proposed it.
+        agent: String,
+        /// What sort of change it is.
+        change: String,
+    },
+    /// An experiment ended.
+    #[serde(rename = "experiment.ended")]
+    ExperimentEnded {
+        /// Which.
+        experiment: ExperimentId,
+        /// `success`, `failure` or `partial`.
+        status: String,
+    },
+    /// A person accepted or rejected what an experiment changed.
+    #[serde(rename = "experiment.decided")]
+    ExperimentDecided {
+        /// Which.
+        experiment: ExperimentId,
+        /// Accepted, or rejected.
+        accepted: bool,
+    },
+    /// Patterns of a sandbox's memory entered the project's.
+    #[serde(rename = "memory.graduated")]
+    MemoryGraduated {
+        /// How many.
+        patterns: u64,
+        /// How many did not.
+        refused: u64,
+    },
+    /// Something was forgotten. What it was is not said again.
+    #[serde(rename = "memory.forgot")]
+    MemoryForgot {
+        /// How many experiments.
+        experiments: u64,
+        /// How many notes.
+        notes: u64,
+    },
     /// Something was removed from disk.
     #[serde(rename = "collected")]
     Collected {
@@ -220,6 +262,11 @@ impl Fact {
             Self::PromotionRecovered { .. } => "promotion.recovered",
             Self::SettingsApproved { .. } => "settings.approved",
             Self::GenerationMade { .. } => "generation.made",
+            Self::ExperimentBegan { .. } => "experiment.began",
+            Self::ExperimentEnded { .. } => "experiment.ended",
+            Self::ExperimentDecided { .. } => "experiment.decided",
+            Self::MemoryGraduated { .. } => "memory.graduated",
+            Self::MemoryForgot { .. } => "memory.forgot",
             Self::Collected { .. } => "collected",
             Self::Unknown { kind, .. } => kind,
         }
@@ -284,6 +331,33 @@ mod tests {
         ]
     }
 
+    fn of_experiments() -> Vec<Fact> {
+        let experiment = ExperimentId::new(Timestamp::from_millis(1), [1; 10]);
+        vec![
+            Fact::ExperimentBegan {
+                experiment,
+                agent: "person".to_owned(),
+                change: "fix".to_owned(),
+            },
+            Fact::ExperimentEnded {
+                experiment,
+                status: "success".to_owned(),
+            },
+            Fact::ExperimentDecided {
+                experiment,
+                accepted: true,
+            },
+            Fact::MemoryGraduated {
+                patterns: 1,
+                refused: 2,
+            },
+            Fact::MemoryForgot {
+                experiments: 1,
+                notes: 0,
+            },
+        ]
+    }
+
     fn of_projects() -> Vec<Fact> {
         let promotion = PromotionId::new(Timestamp::from_millis(1), [1; 10]);
         vec![
@@ -326,7 +400,8 @@ mod tests {
     #[test]
     fn every_fact_is_read_as_it_was_written() {
         let mut kinds = std::collections::BTreeSet::new();
-        for fact in of_sandboxes().into_iter().chain(of_projects()) {
+        let all = [of_sandboxes(), of_experiments(), of_projects()].concat();
+        for fact in all {
             let (kind, payload) = fact.to_parts().unwrap();
             assert_eq!(kind, fact.kind());
             assert_eq!(Fact::from_parts(&kind, &payload).unwrap(), fact);

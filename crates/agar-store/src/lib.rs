@@ -24,6 +24,7 @@ mod promotion;
 mod run;
 mod sandbox;
 mod schema;
+mod scrub;
 mod store;
 
 pub use crate::approval::Approval;
@@ -39,6 +40,7 @@ pub use crate::promotion::{Promotion, PromotionState};
 pub use crate::run::{NewRun, Run, RunEnd};
 pub use crate::sandbox::{Keeper, NewSandbox, Sandbox, Scope};
 pub use crate::schema::VERSION;
+pub use crate::scrub::FORGOTTEN;
 pub use crate::store::{Reader, Store, StoreError, Writer};
 
 /// The name of the store's file in agar's state directory.

@@ -173,6 +173,21 @@ impl Store {
         Ok(Writer { transaction })
     }
 
+    /// Does the work with deleted text overwritten, then empties the log; whether it could.
+    pub(crate) fn with_secure_delete(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<(), StoreError>,
+    ) -> Result<bool, StoreError> {
+        self.connection.execute_batch("PRAGMA secure_delete = ON")?;
+        work(self)?;
+        // Copies that were made while nothing was overwritten lie in the gaps between records.
+        self.connection.execute_batch("VACUUM")?;
+        let busy: i64 =
+            self.connection
+                .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+        Ok(busy == 0)
+    }
+
     /// Folds the write-ahead log into the main file. Worth calling when nobody waits.
     pub fn tidy(&self) -> Result<(), StoreError> {
         self.connection

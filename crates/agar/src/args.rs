@@ -11,7 +11,10 @@ use crate::ui::human;
 use agar_core::limits::Limits;
 use agar_core::size::Bytes;
 use agar_core::walls::{BaseKind, Monitor, Network, Tier};
-use agar_engine::{Caller, SandboxOptions};
+use agar_engine::experiment::Proposal;
+use agar_engine::memory::{ChangeType, proposal};
+use agar_engine::{Caller, EngineError, SandboxOptions};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Parser as _, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -122,6 +125,9 @@ pub enum Verb {
     Cp(commands::cp::CpArgs),
     Diff(commands::diff::DiffArgs),
     Check(commands::check::CheckArgs),
+    Confidence(commands::confidence::ConfidenceArgs),
+    Experiments(commands::experiments::ExperimentsArgs),
+    Memory(commands::memory::MemoryArgs),
     Apply(commands::apply::ApplyArgs),
     Merge(commands::merge::MergeArgs),
     Undo(commands::undo::UndoArgs),
@@ -199,6 +205,41 @@ pub struct WallArgs {
     /// Clean it up after this time, once nothing runs in it
     #[arg(long, value_name = "TIME", value_parser = human::parse_duration, hide_short_help = true)]
     pub ttl: Option<u64>,
+}
+
+/// What the command is meant to do.
+#[derive(Debug, Clone, Default, clap::Args)]
+#[command(next_help_heading = "Learning")]
+pub struct ProposalArgs {
+    /// What the command is meant to do, in words
+    #[arg(long, value_name = "TEXT")]
+    pub suggestion: Option<String>,
+
+    /// What sort of change it is
+    #[arg(long, value_name = "TYPE", value_parser = change_type(), hide_short_help = true)]
+    pub change_type: Option<ChangeType>,
+
+    /// What else is worth remembering, as a JSON object; `strategy`, `problem`, `language` and
+    /// `files` have a meaning
+    #[arg(long, value_name = "JSON", hide_short_help = true)]
+    pub context: Option<String>,
+}
+
+impl ProposalArgs {
+    /// What is proposed.
+    pub fn proposal(&self) -> Result<Proposal, EngineError> {
+        proposal(
+            self.suggestion.clone(),
+            self.change_type,
+            self.context.as_deref(),
+        )
+    }
+}
+
+/// Reads the word for a sort of change.
+pub fn change_type() -> impl TypedValueParser<Value = ChangeType> {
+    PossibleValuesParser::new(ChangeType::ALL.map(ChangeType::word))
+        .try_map(|word| word.parse::<ChangeType>())
 }
 
 /// How much of the machine a sandbox may use.

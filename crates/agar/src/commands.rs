@@ -6,18 +6,21 @@ pub mod attach;
 pub mod batch;
 pub mod check;
 pub mod completion;
+pub mod confidence;
 pub mod config;
 pub mod cp;
 pub mod create;
 pub mod diff;
 pub mod doctor;
 pub mod exec;
+pub mod experiments;
 pub mod init;
 pub mod inspect;
 pub mod jail;
 pub mod logs;
 pub mod ls;
 pub mod man;
+pub mod memory;
 pub mod merge;
 pub mod prune;
 pub mod ps;
@@ -56,6 +59,9 @@ pub fn dispatch(verb: &Verb, context: &Context) -> Result<u8, Failure> {
         Verb::Inspect(args) => inspect::run(args, context),
         Verb::Cp(args) => cp::run(args, context),
         Verb::Diff(args) => diff::run(args, context),
+        Verb::Confidence(args) => confidence::run(args, context),
+        Verb::Experiments(args) => experiments::run(args, context),
+        Verb::Memory(args) => memory::run(args, context),
         Verb::Check(args) => check::run(args, context),
         Verb::Apply(args) => apply::run(args, context),
         Verb::Merge(args) => merge::run(args, context),

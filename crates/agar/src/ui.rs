@@ -9,6 +9,7 @@ pub mod changes;
 pub mod checks;
 pub mod ending;
 pub mod human;
+pub mod learning;
 pub mod merging;
 pub mod pager;
 pub mod palette;

@@ -1,15 +1,13 @@
 //! The files that a check wrote its report to, read without trusting a single name in them.
 //!
-//! They lie in a layer that hostile code has filled: a name may be a link to a secret of the host, a
-//! pipe that blocks whoever opens it, or a file without end.
+//! They lie in a layer that hostile code has filled: see [`crate::beneath`].
 
+use crate::beneath;
 use crate::blueprint::Blueprint;
 use agar_core::settings::Check;
 use agar_review::report::REPORT_BYTES_MAX;
 use agar_sandbox::stack::owner;
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags};
-use std::fs::File;
-use std::io::Read as _;
+use rustix::fs::AtFlags;
 use std::os::fd::OwnedFd;
 use std::path::{Component, Path, PathBuf};
 
@@ -22,7 +20,7 @@ pub(super) fn read(place: &str, blueprint: &Blueprint) -> Result<Vec<Vec<u8>>, S
     let mut files = Vec::new();
     let mut left = REPORT_BYTES_MAX;
     for name in names {
-        let bytes = one(&directory, &name, left)
+        let bytes = beneath::read(&directory, &name, left)
             .map_err(|error| format!("{}: {error}", printable(&name)))?;
         left = left.saturating_sub(bytes.len());
         files.push(bytes);
@@ -59,7 +57,7 @@ fn found(place: &str, blueprint: &Blueprint) -> Result<(OwnedFd, Vec<String>), S
         .and_then(|name| name.to_str())
         .ok_or_else(absent)?;
     let (layer, within) = layer(path, blueprint).ok_or_else(absent)?;
-    let directory = open_beneath(&layer, &within).map_err(|_| absent())?;
+    let directory = beneath::directory(&layer, &within).map_err(|_| absent())?;
     if !pattern.contains('*') {
         return Ok((directory, vec![pattern.to_owned()]));
     }
@@ -83,40 +81,6 @@ fn layer(path: &Path, blueprint: &Blueprint) -> Option<(PathBuf, PathBuf)> {
     let stack = owner(&blueprint.stacks, &target)?;
     let within = target.strip_prefix(&stack.target).ok()?.parent()?;
     Some((stack.upper.clone(), within.to_owned()))
-}
-
-fn open_beneath(layer: &Path, within: &Path) -> rustix::io::Result<OwnedFd> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let top = rustix::fs::open(layer, flags, Mode::empty())?;
-    if within.as_os_str().is_empty() {
-        return Ok(top);
-    }
-    rustix::fs::openat2(&top, within, flags, Mode::empty(), beneath())
-}
-
-const fn beneath() -> ResolveFlags {
-    ResolveFlags::BENEATH
-        .union(ResolveFlags::NO_SYMLINKS)
-        .union(ResolveFlags::NO_MAGICLINKS)
-}
-
-fn one(directory: &OwnedFd, name: &str, bytes_max: usize) -> Result<Vec<u8>, String> {
-    // Not to wait for whoever might write to a pipe of that name.
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let opened = rustix::fs::openat2(directory, name, flags, Mode::empty(), beneath())
-        .map_err(|error| error.to_string())?;
-    let status = rustix::fs::fstat(&opened).map_err(|error| error.to_string())?;
-    if FileType::from_raw_mode(status.st_mode) != FileType::RegularFile {
-        return Err("it is not a file".to_owned());
-    }
-    let mut bytes = Vec::new();
-    let mut file = File::from(opened).take(bytes_max as u64 + 1);
-    file.read_to_end(&mut bytes)
-        .map_err(|error| error.to_string())?;
-    if bytes.len() > bytes_max {
-        return Err("it is too large".to_owned());
-    }
-    Ok(bytes)
 }
 
 /// Whether a name fits a pattern in which `*` stands for anything.

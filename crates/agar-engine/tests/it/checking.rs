@@ -27,6 +27,7 @@ fn attempt(desk: &Desk, script: &str, options: SandboxOptions) -> RunAnswer {
     let request = TryRequest {
         options,
         command: Command::new(["sh", "-c", script]),
+        ..TryRequest::default()
     };
     let mut output = Vec::new();
     try_change(&desk.engine(), &request, capture(&mut output), &mut |_| {}).unwrap()

@@ -7,6 +7,7 @@
 mod checking;
 mod clearing;
 mod desk;
+mod learning;
 mod living;
 mod promoting;
 mod recording;

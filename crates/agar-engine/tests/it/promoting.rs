@@ -18,7 +18,7 @@ fn tried(desk: &Desk, script: &str) -> Vec<(String, ChangeKind)> {
         &desk.engine(),
         &request,
         capture(&mut Vec::new()),
-        &mut |sandbox| heading = Some(sandbox.alias.clone()),
+        &mut |begun| heading = Some(begun.sandbox.alias.clone()),
     )
     .unwrap();
     assert_eq!(heading, Some(answer.sandbox.alias));

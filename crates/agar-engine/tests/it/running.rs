@@ -82,6 +82,7 @@ fn output_beyond_the_limit_ends_the_run_with_a_named_reason() {
             ..SandboxOptions::default()
         },
         afterwards: Afterwards::Remove,
+        proposal: None,
     };
     let mut output = Vec::new();
     let answer = run(&desk.engine(), &request, capture(&mut output)).unwrap();

@@ -7,7 +7,7 @@ use crate::index::file::{Entry, SegmentFile};
 use crate::terms::{Term, Terms};
 use agar_store::memory::{Evidence, MemoryReader};
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// Postings that one query reads.
 const BUDGET: usize = 40_000;
@@ -108,7 +108,7 @@ impl Index {
     /// Looks up each term of the query everywhere.
     fn frequencies(
         &self,
-        files: &[Rc<SegmentFile>],
+        files: &[Arc<SegmentFile>],
         query: &Query<'_>,
         tail: &[(Evidence, Terms)],
         answer: &mut Candidates,
@@ -143,7 +143,7 @@ impl Index {
     /// Adds up what the lists say, the rarest terms first, until the budget is spent.
     fn hits(
         &self,
-        files: &[Rc<SegmentFile>],
+        files: &[Arc<SegmentFile>],
         entries: &[(usize, Term, Entry)],
         answer: &Candidates,
     ) -> Result<Vec<Hit>, MemoryError> {
@@ -205,7 +205,7 @@ impl Index {
 
 /// Orders the hits by how much they would weigh: likeness squared, age and project.
 fn weigh(
-    files: &[Rc<SegmentFile>],
+    files: &[Arc<SegmentFile>],
     hits: Vec<Hit>,
     query: &Query<'_>,
 ) -> Result<Vec<(i64, f64)>, MemoryError> {

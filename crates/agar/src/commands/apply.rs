@@ -78,6 +78,10 @@ pub struct ApplyArgs {
     #[arg(long)]
     pub stop: bool,
 
+    /// What you think of it, for memory
+    #[arg(long, value_name = "TEXT", hide_short_help = true)]
+    pub feedback: Option<String>,
+
     /// Say what would happen, write nothing
     #[arg(short = 'n', long)]
     pub dry_run: bool,
@@ -109,6 +113,7 @@ impl ApplyArgs {
             destination,
             dry_run: self.dry_run,
             stop: self.stop,
+            feedback: self.feedback.clone(),
         })
     }
 }

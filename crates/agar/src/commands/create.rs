@@ -42,7 +42,9 @@ pub fn run(args: &CreateArgs, context: &Context) -> Result<u8, Failure> {
     let answer = create(&context.engine()?, &request)?;
     match context.ui.form {
         Form::Words if context.ui.terminals.stderr => {
-            context.ui.say_block(&ending::heading(&answer.sandbox));
+            context
+                .ui
+                .say_block(&ending::heading(&answer.sandbox, None));
         }
         Form::Words => context.ui.say_block(&ending::warnings(&answer.sandbox)),
         Form::Json => {}

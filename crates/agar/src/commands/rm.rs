@@ -28,6 +28,10 @@ pub struct RmArgs {
     /// Also those in which processes run
     #[arg(short, long)]
     pub force: bool,
+
+    /// Why, for memory
+    #[arg(long, value_name = "TEXT", hide_short_help = true)]
+    pub feedback: Option<String>,
 }
 
 /// Removes them.
@@ -36,6 +40,7 @@ pub fn run(args: &RmArgs, context: &Context) -> Result<u8, Failure> {
         sandboxes: args.sandboxes.clone(),
         all: args.all,
         force: args.force,
+        feedback: args.feedback.clone(),
     };
     let answer = remove(&context.engine()?, &request)?;
     context

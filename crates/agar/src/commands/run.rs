@@ -1,13 +1,14 @@
 //! `agar run`: one command in a sandbox of its own, for scripts.
 
-use crate::args::{LimitArgs, WallArgs};
+use crate::args::{LimitArgs, ProposalArgs, WallArgs};
 use crate::context::Context;
 use crate::report::Failure;
 use crate::streams::{Lender, Way};
 use crate::ui::block::{self, Block};
-use crate::ui::{Form, ending};
+use crate::ui::{Form, checks, ending};
 use agar_core::run::End;
 use agar_engine::Command;
+use agar_engine::check::CheckRequest;
 use agar_engine::run::{Afterwards, RunAnswer, RunRequest, run as run_in_sandbox};
 use std::ffi::OsString;
 
@@ -39,6 +40,10 @@ pub struct RunArgs {
     #[arg(short, long)]
     pub keep: bool,
 
+    /// What it is meant to do: makes the run an experiment that is remembered.
+    #[command(flatten)]
+    pub proposal: ProposalArgs,
+
     /// Which walls.
     #[command(flatten)]
     pub walls: WallArgs,
@@ -58,6 +63,10 @@ pub fn run(args: &RunArgs, context: &Context) -> Result<u8, Failure> {
             (false, true) => Afterwards::Keep,
             (false, false) => Afterwards::KeepChanges,
         },
+        proposal: match &args.proposal.suggestion {
+            Some(_) => Some(args.proposal.proposal()?),
+            None => None,
+        },
     };
     let signals = super::signals()?;
     let engine = context.engine()?;
@@ -66,7 +75,20 @@ pub fn run(args: &RunArgs, context: &Context) -> Result<u8, Failure> {
     let mut console = lender.console();
     let answer = run_in_sandbox(&engine, &request, lender.streams(&mut console));
     lender.take_back();
-    let answer = answer?;
+    let mut answer = answer?;
+    if answer.checks_due {
+        let request = CheckRequest {
+            sandbox: Some(answer.sandbox.id.to_string()),
+            ..CheckRequest::default()
+        };
+        let checked = super::check::attached(context, (&engine, &signals), &request)?;
+        if context.ui.form == Form::Words && !checked.verdict.is_pass() {
+            let mut block = Block::new();
+            checks::summarize(&mut block, &checked.checks);
+            context.ui.say_block(&block);
+        }
+        answer.experiment = checked.experiment;
+    }
     match context.ui.form {
         Form::Json => context.ui.show_json(&answer)?,
         Form::Words => comment(&answer, context),

@@ -69,7 +69,7 @@ pub fn run(args: &ShellArgs, context: &Context) -> Result<u8, Failure> {
         context.ui.show_json(&prepare(&engine, &request)?)?;
         return Ok(DONE);
     }
-    context.ui.say_block(&ending::heading(&made.sandbox));
+    context.ui.say_block(&ending::heading(&made.sandbox, None));
     let answer = attach::view(context, &engine, &request)?;
     let alias = &made.sandbox.alias;
     if !answer.over {
@@ -91,6 +91,7 @@ pub fn run(args: &ShellArgs, context: &Context) -> Result<u8, Failure> {
                 sandboxes: request.sandbox.into_iter().collect(),
                 force: true,
                 all: false,
+                feedback: None,
             },
         )?;
         Block::new().line(block::REMOVED, format!("{alias} · nothing changed in it"))

@@ -3,21 +3,21 @@
 mod decide;
 
 use crate::DONE;
-use crate::args::{LimitArgs, WallArgs};
+use crate::args::{LimitArgs, ProposalArgs, WallArgs};
 use crate::context::Context;
 use crate::report::Failure;
 use crate::streams::{Lender, Way};
 use crate::ui::block::{self, Block};
 use crate::ui::palette::Tone;
 use crate::ui::signals::Signals;
-use crate::ui::{Form, changes, checks, ending};
+use crate::ui::{Form, changes, checks, ending, learning};
 use agar_core::fault::Kind;
 use agar_core::run::End;
 use agar_engine::apply::ApplyAnswer;
 use agar_engine::check::{CheckRequest, CheckView, Verdict};
 use agar_engine::run::RunAnswer;
-use agar_engine::try_change::{TryRequest, try_change};
-use agar_engine::{ChangeView, Command, Engine, SandboxView};
+use agar_engine::try_change::{Begun, TryRequest, try_change};
+use agar_engine::{ChangeView, Command, Engine};
 use serde::Serialize;
 use std::ffi::OsString;
 
@@ -61,6 +61,10 @@ pub struct TryArgs {
     #[arg(long, group = "decision")]
     pub discard: bool,
 
+    /// What it is meant to do.
+    #[command(flatten)]
+    pub proposal: ProposalArgs,
+
     /// Which walls.
     #[command(flatten)]
     pub walls: WallArgs,
@@ -101,20 +105,14 @@ pub fn run(args: &TryArgs, context: &Context) -> Result<u8, Failure> {
     let request = TryRequest {
         options: args.walls.options(args.limits, context.environment.agent()),
         command: Command::new(args.command.clone()),
+        proposal: args.proposal.proposal()?,
     };
     let signals = super::signals()?;
     let engine = context.engine()?;
     let lender = Lender::new(&context.ui, &signals, Way::CtrlCEnds)?;
     let mut console = lender.console();
-    let mut begun = |sandbox: &SandboxView| {
-        match context.ui.form {
-            Form::Words if context.ui.terminals.stderr => {
-                context.ui.say_block(&ending::heading(sandbox));
-                context.ui.say("\n");
-            }
-            Form::Words => context.ui.say_block(&ending::warnings(sandbox)),
-            Form::Json => {}
-        }
+    let mut begun = |begun: &Begun| {
+        head(context, begun);
         lender.hand_over();
     };
     let answer = try_change(&engine, &request, lender.streams(&mut console), &mut begun);
@@ -127,12 +125,19 @@ pub fn run(args: &TryArgs, context: &Context) -> Result<u8, Failure> {
         tell(context, &answer);
     }
     let checks = check(context, (&engine, &signals), &mut answer)?;
+    let failed = !succeeded(&answer);
+    if failed {
+        learned(context, &answer);
+    }
     let tried = Tried {
         answer: &answer,
         checks: &checks,
     };
     let (decision, application) = decide::decide(args, context, (&engine, &signals), &tried)?;
     let status = status(&tried, decision, application.as_ref());
+    if !failed {
+        learned(context, &answer);
+    }
     if context.ui.form == Form::Json {
         answer.kept = decision == Decision::Kept;
         context.ui.show_json(&TryAnswer {
@@ -143,6 +148,40 @@ pub fn run(args: &TryArgs, context: &Context) -> Result<u8, Failure> {
         })?;
     }
     Ok(status)
+}
+
+/// Prints the heading: the sandbox, and how likely the command is to work.
+fn head(context: &Context, begun: &Begun) {
+    let mut block = match context.ui.form {
+        Form::Words if context.ui.terminals.stderr => {
+            ending::heading(&begun.sandbox, begun.confidence.as_ref())
+        }
+        Form::Words => ending::warnings(&begun.sandbox),
+        Form::Json => return,
+    };
+    learning::trouble(&mut block, begun.trouble.as_deref());
+    context.ui.say_block(&block);
+    if context.ui.terminals.stderr {
+        context.ui.say("\n");
+    }
+}
+
+/// Says what was learned, where somebody looks.
+fn learned(context: &Context, answer: &RunAnswer) {
+    let Some(experiment) = answer
+        .experiment
+        .as_ref()
+        .filter(|_| context.ui.form == Form::Words)
+    else {
+        return;
+    };
+    let mut block = Block::new();
+    if context.ui.terminals.stderr {
+        learning::learned(&mut block, experiment);
+    }
+    let told = experiment.learned.is_none();
+    learning::trouble(&mut block, experiment.trouble.as_deref().filter(|_| told));
+    context.ui.say_block(&block);
 }
 
 /// A run and what the checks say about it.
@@ -178,6 +217,7 @@ fn check(
     };
     let checked = super::check::attached(context, tools, &request)?;
     answer.run.interrupted |= checked.interrupted;
+    answer.experiment = checked.experiment;
     if context.ui.form == Form::Words {
         let mut block = Block::new();
         checks::summarize(&mut block, &checked.checks);

@@ -4,6 +4,7 @@
 //! may be absent, absent.
 
 mod checks;
+mod learning;
 
 pub use checks::{checks_failed, checks_passed};
 
@@ -51,7 +52,7 @@ const BORN: Timestamp = Timestamp::from_millis(1_790_000_000_000);
 
 /// Every name that has a schema, with its examples.
 pub fn all() -> Vec<(&'static str, Vec<Value>)> {
-    vec![
+    let mut all = vec![
         ("try", values(tries())),
         ("run", values(run_answers())),
         (
@@ -117,7 +118,9 @@ pub fn all() -> Vec<(&'static str, Vec<Value>)> {
         ("approve", values([approve()])),
         ("init", values([init()])),
         ("error", values(failures())),
-    ]
+    ];
+    all.extend(learning::all());
+    all
 }
 
 fn values<T: Serialize>(answers: impl IntoIterator<Item = T>) -> Vec<Value> {
@@ -245,6 +248,7 @@ pub fn run_answer() -> RunAnswer {
         kept: true,
         changes: Some(changes()),
         checks_due: false,
+        experiment: None,
     }
 }
 
@@ -259,6 +263,12 @@ fn run_answers() -> impl Iterator<Item = RunAnswer> {
             kept: true,
             changes,
             checks_due: false,
+            experiment: None,
+        })
+        .zip(learning::experiments().into_iter().cycle())
+        .map(|(answer, experiment)| RunAnswer {
+            experiment,
+            ..answer
         })
 }
 

@@ -35,6 +35,34 @@ pub const APPLIED: Label = Label::new("applied", Tone::Good);
 pub const UNDONE: Label = Label::new("undone", Tone::Good);
 /// What the checks say.
 pub const CHECKS: Label = Label::new("checks", Tone::Good);
+/// What an experiment taught.
+pub const LEARNED: Label = Label::new("learned", Tone::Name);
+/// Patterns entered the project's memory.
+pub const GRADUATED: Label = Label::new("graduated", Tone::Good);
+/// Something did not.
+pub const REFUSED: Label = Label::new("refused", Tone::Warn);
+/// Something is deleted for good.
+pub const FORGOT: Label = Label::new("forgot", Tone::Dim);
+/// Somebody said something.
+pub const NOTED: Label = Label::new("noted", Tone::Name);
+/// Something was read in.
+pub const IMPORTED: Label = Label::new("imported", Tone::Good);
+/// What was seen to hold.
+pub const SEEN: Label = Label::new("seen", Tone::Name);
+/// Which experiment.
+pub const EXPERIMENT: Label = Label::new("experiment", Tone::Name);
+/// What was proposed.
+pub const SUGGESTED: Label = Label::new("suggested", Tone::Name);
+/// What was said before.
+pub const PREDICTED: Label = Label::new("predicted", Tone::Name);
+/// What came of it.
+pub const OUTCOME: Label = Label::new("outcome", Tone::Name);
+/// A command that was executed.
+pub const RAN: Label = Label::new("ran", Tone::Dim);
+/// Files that changed.
+pub const CHANGED: Label = Label::new("changed", Tone::Dim);
+/// What a person made of it.
+pub const DECIDED: Label = Label::new("decided", Tone::Name);
 /// A check could not tell.
 pub const UNDECIDED: Label = Label::new("undecided", Tone::Warn);
 /// A sandbox was given up.

@@ -1,12 +1,13 @@
 //! How a run ended and what it used, in one line.
 
 use super::block::{self, Block, Label};
-use super::human;
+use super::{human, learning};
 use crate::report;
 use agar_core::limits::{Breach, Resource};
 use agar_core::run::End;
 use agar_core::size::Bytes;
 use agar_core::text::printable;
+use agar_engine::memory::Confidence;
 use agar_engine::{RunView, SandboxView};
 use signal_hook::consts::SIGINT;
 
@@ -22,7 +23,7 @@ pub fn exit(run: &RunView) -> u8 {
 }
 
 /// The line that introduces a sandbox: `agar  calm-fern · frozen base · network none`.
-pub fn heading(sandbox: &SandboxView) -> Block {
+pub fn heading(sandbox: &SandboxView, confidence: Option<&Confidence>) -> Block {
     let mut parts = vec![
         sandbox.alias.clone(),
         format!("{} base", sandbox.base.kind.word()),
@@ -31,7 +32,11 @@ pub fn heading(sandbox: &SandboxView) -> Block {
     if sandbox.tier != agar_core::walls::Tier::Full {
         parts.push(format!("tier {}", sandbox.tier));
     }
+    parts.extend(confidence.map(learning::headline));
     let mut block = Block::new().line(block::AGAR, parts.join(" · "));
+    if let Some(line) = confidence.and_then(learning::last_time) {
+        block.push_more(line);
+    }
     for warning in &sandbox.warnings {
         block.push_more(printable(warning));
     }
@@ -235,10 +240,10 @@ mod tests {
     #[test]
     fn the_heading_names_what_the_walls_are() {
         let mut sandbox = examples::sandbox();
-        insta::assert_snapshot!(heading(&sandbox).render(Palette::Plain), @"agar  calm-fern · frozen base · network none");
+        insta::assert_snapshot!(heading(&sandbox, None).render(Palette::Plain), @"agar  calm-fern · frozen base · network none");
         sandbox.tier = agar_core::walls::Tier::Landlock;
         sandbox.warnings = vec!["no private /tmp".to_owned()];
-        insta::assert_snapshot!(heading(&sandbox).render(Palette::Plain), @r"
+        insta::assert_snapshot!(heading(&sandbox, None).render(Palette::Plain), @r"
         agar  calm-fern · frozen base · network none · tier landlock
               no private /tmp
         ");

@@ -6,6 +6,7 @@ mod crowd;
 mod exit_status;
 mod help;
 mod keeping;
+mod learning;
 mod names;
 mod pipes;
 mod programs;

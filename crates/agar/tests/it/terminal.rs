@@ -20,11 +20,11 @@ fn yes_applies() {
     let mut session = try_on_terminal(&world, "echo working; echo sixth >> notes.txt");
     session.expect("Apply to ~/project?");
     session.send("y\n");
-    session.expect("applied");
+    session.expect("learned");
     let screen = steady(&world, &session.screen());
     assert_eq!(session.finish(), 0);
-    assert_told!(screen, @"
-    agar  [NAME] · [BASE] base · network none
+    assert_told!(screen, @r#"
+    agar  [NAME] · [BASE] base · network none · no evidence yet
 
     working
 
@@ -33,7 +33,8 @@ fn yes_applies() {
 
     Apply to ~/project?  [y]es  [n]o  [d]iff  [e]xplore  [k]eep  ▸ y
     applied  1 file · undo with `agar undo`
-    ");
+    learned  "sh -c 'echo working; echo sixth >> notes.txt'": success
+    "#);
     assert!(world.read("notes.txt").ends_with("sixth\n"));
 }
 

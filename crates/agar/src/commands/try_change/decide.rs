@@ -187,6 +187,7 @@ fn give_up((engine, _): Tools<'_>, answer: &RunAnswer) -> Result<(), Failure> {
         sandboxes: vec![answer.sandbox.id.to_string()],
         all: false,
         force: true,
+        feedback: None,
     };
     remove(engine, &request)?;
     Ok(())

@@ -98,18 +98,29 @@ pub fn checks_failed() -> Vec<CheckView> {
     ]
 }
 
-pub(super) fn answers() -> [CheckAnswer; 2] {
+pub(super) fn answers() -> Vec<CheckAnswer> {
     let passed = CheckAnswer {
         sandbox: sandbox(),
         checks: checks_passed(),
         verdict: Verdict::Pass,
         interrupted: false,
+        experiment: None,
     };
     let failed = CheckAnswer {
         sandbox: other(),
         checks: checks_failed(),
         verdict: Verdict::Fail,
         interrupted: false,
+        experiment: None,
     };
-    [passed, failed]
+    let with = |answer: CheckAnswer, experiment| CheckAnswer {
+        experiment,
+        ..answer
+    };
+    let [ended, open, none] = super::learning::experiments();
+    vec![
+        with(passed, ended),
+        with(failed.clone(), open),
+        with(failed, none),
+    ]
 }

@@ -1,0 +1,86 @@
+//! Which experiments are under way, seen with one directory read.
+//!
+//! Whoever begins one leaves a mark and holds a lock on it until the outcome is recorded. A mark that
+//! nobody holds is an experiment whose process died: the next one concludes it from what is on
+//! record.
+
+use agar_core::id::{ExperimentId, SandboxId};
+use rustix::fs::{FlockOperation, Mode, OFlags};
+use rustix::io::Errno;
+use std::io::{self, Write as _};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+/// The mark of an experiment that this process began.
+#[derive(Debug)]
+pub(crate) struct OpenMark {
+    path: PathBuf,
+    _lock: OwnedFd,
+}
+
+fn directory(memory: &Path) -> PathBuf {
+    memory.join("open")
+}
+
+impl OpenMark {
+    /// Leaves a mark and holds it.
+    pub(crate) fn leave(
+        memory: &Path,
+        experiment: ExperimentId,
+        sandbox: SandboxId,
+    ) -> io::Result<Self> {
+        let path = directory(memory).join(experiment.to_string());
+        let flags = OFlags::CREATE | OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let mode = Mode::from_raw_mode(0o600);
+        let lock = match rustix::fs::open(&path, flags, mode) {
+            Err(Errno::NOENT) => {
+                crate::layers::make_private(&directory(memory))?;
+                rustix::fs::open(&path, flags, mode)?
+            }
+            other => other?,
+        };
+        rustix::fs::flock(&lock, FlockOperation::LockExclusive)?;
+        let mut file = std::fs::File::from(lock);
+        file.write_all(sandbox.to_string().as_bytes())?;
+        Ok(Self {
+            path,
+            _lock: file.into(),
+        })
+    }
+
+    /// Takes the mark away: the outcome is on record.
+    pub(crate) fn remove(&self) {
+        // A mark left behind is found and removed by the next command.
+        let _ = rustix::fs::unlink(&self.path);
+    }
+}
+
+/// Experiments that nobody minds any more, each with its sandbox and its mark, now held.
+pub(super) fn lost(memory: &Path) -> io::Result<Vec<(ExperimentId, SandboxId, OpenMark)>> {
+    let entries = match directory(memory).read_dir() {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut lost = Vec::new();
+    for entry in entries {
+        let path = entry?.path();
+        let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let Ok(lock) = rustix::fs::open(&path, flags, Mode::empty()) else {
+            continue;
+        };
+        if rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+            continue;
+        }
+        let name = path.file_name().and_then(|name| name.to_str());
+        let experiment = name.and_then(|name| name.parse().ok());
+        let text = fs_err::read_to_string(&path).unwrap_or_default();
+        let mark = OpenMark { path, _lock: lock };
+        match (experiment, text.parse()) {
+            (Some(experiment), Ok(sandbox)) => lost.push((experiment, sandbox, mark)),
+            // It died before it wrote down whose it is, so it began nothing.
+            (Some(_) | None, _) => mark.remove(),
+        }
+    }
+    Ok(lost)
+}

@@ -1,0 +1,89 @@
+//! Experiments whose process died, concluded from what is on record.
+
+use super::evidence::Gathered;
+use super::{Open, OpenMark, directory, mark};
+use crate::Engine;
+use crate::blueprint::Blueprint;
+use crate::failure::EngineError;
+use crate::here::Here;
+use crate::wishes::Learning;
+use agar_core::fault::{Fault as _, Kind};
+use agar_core::id::{ExperimentId, SandboxId};
+use agar_memory::{Memory, Target};
+
+/// Concludes every experiment that nobody minds any more. Costs one directory read when there is
+/// none.
+pub(crate) fn settle(engine: &Engine, here: &Here, learning: &Learning) -> Result<(), EngineError> {
+    let memory = directory(here.state.path());
+    let lost = mark::lost(&memory).map_err(EngineError::io("see which experiments are open"))?;
+    for (experiment, sandbox, mark) in lost {
+        one(engine, here, (experiment, sandbox, mark), learning)?;
+    }
+    Ok(())
+}
+
+fn one(
+    engine: &Engine,
+    here: &Here,
+    (experiment, sandbox, mark): (ExperimentId, SandboxId, OpenMark),
+    learning: &Learning,
+) -> Result<(), EngineError> {
+    let Ok(record) = here.read(|store| store.sandbox(sandbox)) else {
+        // Its sandbox never came to be.
+        return withdraw(here, experiment, &mark, learning);
+    };
+    if record.state.is_alive() {
+        return Ok(());
+    }
+    let runs = here.read(|store| store.runs(sandbox))?;
+    let directory = directory(here.state.path());
+    let memory = Memory::open(&directory, record.project, learning.tuning)?;
+    let detail = match memory.experiment(&experiment.to_string()) {
+        Ok(detail) => detail,
+        Err(error) if error.kind() == Kind::NotFound => {
+            mark.remove();
+            return Ok(());
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let Some(run) = runs.first().filter(|_| detail.ending.is_none()) else {
+        mark.remove();
+        return Ok(());
+    };
+    let confidence = memory.predict(&detail.suggestion, detail.summary.started)?;
+    let open = Open {
+        id: experiment,
+        sandbox,
+        memory,
+        mark,
+        confidence,
+        shown: false,
+        change: detail.suggestion.change_type(),
+        agent: detail.suggestion.agent.clone(),
+    };
+    let blueprint = Blueprint::of(&record)?;
+    let mut gathered = Gathered::of(here, (&record, &blueprint), run)?;
+    gathered.checks_missing = learning.checks > 0;
+    open.conclude(engine, here, &gathered.with(&[]))?;
+    Ok(())
+}
+
+/// Takes back an experiment that has nothing to show.
+fn withdraw(
+    here: &Here,
+    experiment: ExperimentId,
+    mark: &OpenMark,
+    learning: &Learning,
+) -> Result<(), EngineError> {
+    if let Some(project) = here.project_id() {
+        let directory = directory(here.state.path());
+        let mut memory = Memory::open(&directory, project, learning.tuning)?;
+        match memory.forget(&Target::Name(experiment.to_string())) {
+            Ok(_) => {}
+            Err(error) if error.kind() == Kind::NotFound => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    mark.remove();
+    Ok(())
+}
