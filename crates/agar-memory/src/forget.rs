@@ -39,8 +39,8 @@ pub struct Forgotten {
 }
 
 impl Memory {
-    /// Forgets. The answer names the sandboxes whose run logs hold the same words: agar's engine
-    /// removes those.
+    /// Forgets. The answer names the sandboxes whose records and run logs hold the same words: the
+    /// engine takes these out with `agar_store::Store::forget_words` and removes the logs.
     pub fn forget(&mut self, target: &Target) -> Result<Forgotten, MemoryError> {
         let plan = self.plan(target)?;
         let mut gone = Forgotten::default();

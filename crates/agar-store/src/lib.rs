@@ -13,6 +13,7 @@ mod base_check;
 mod check;
 mod column;
 mod fact;
+mod forget;
 mod generation;
 mod journal;
 mod lookup;

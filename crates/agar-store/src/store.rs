@@ -135,6 +135,10 @@ impl Store {
         Self { connection, path }
     }
 
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
     /// The store's file.
     pub fn path(&self) -> &Path {
         &self.path

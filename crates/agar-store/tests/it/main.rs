@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod broken;
 #[cfg(test)]
+mod forgetting;
+#[cfg(test)]
 mod full;
 #[cfg(test)]
 mod life;
