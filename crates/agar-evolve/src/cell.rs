@@ -1,0 +1,447 @@
+//! One individual: a record that lasts, and an instance of a genome that comes and goes.
+//!
+//! Identity, mailbox, history and metrics belong to the record. The instance is a cache: it can be
+//! put to sleep and woken, thrown away after a crash, or replaced by another genome's, and whoever
+//! holds the cell sees the same cell.
+//!
+//! ```text
+//! awake ──hibernate──▶ asleep ──(any run)──▶ awake
+//!   │                                          ▲
+//!   └──a run ends half-way──▶ crashed ──restart┘
+//! ```
+
+mod converse;
+mod image;
+mod mailbox;
+mod record;
+mod run;
+mod swap;
+mod version;
+
+pub use self::mailbox::{Mailbox, Message};
+pub use self::record::{Answer, CellId, Condition, Info, Metrics, Spec, State};
+pub use self::swap::{Migration, Migrator, Probe, Swap, SwapError, SwapStep};
+pub use self::version::{History, RollbackState, VERSIONS_KEPT, Version};
+
+use self::converse::{EVALUATE, INIT, LOAD, Reply, SAVE, SCHEMA, STEP, Talk, Verb};
+use self::image::Image;
+use self::run::{explain, run_once};
+use self::version::Versions;
+use crate::budget::Permit;
+use crate::engine::host::{Artifact, Halt};
+use crate::engine::{Instance, Tier};
+use crate::failure::CellError;
+use crate::genome::Genome;
+use crate::incubator::{Hatch, Incubator};
+use crate::limits::Limits;
+use crate::value::{Value, ValueType};
+use agar_core::seam::Timestamp;
+use std::fmt;
+use std::sync::Arc;
+
+#[derive(Debug)]
+enum Body {
+    Awake(Instance, Permit),
+    Asleep(Box<Image>),
+    Crashed,
+}
+
+/// One individual.
+pub struct Cell {
+    incubator: Incubator,
+    id: CellId,
+    genome: Genome,
+    spec: Box<Spec>,
+    body: Body,
+    mailbox: Arc<Mailbox>,
+    versions: Versions,
+    metrics: Metrics,
+    created_at: Timestamp,
+    artifacts: Vec<Artifact>,
+}
+
+impl Cell {
+    pub(crate) fn new(
+        incubator: Incubator,
+        id: CellId,
+        genome: Genome,
+        spec: Spec,
+    ) -> Result<Self, CellError> {
+        let now = incubator.now();
+        let spec = Box::new(Spec {
+            limits: spec.limits.within_bounds(),
+            ..spec
+        });
+        let mut cell = Self {
+            id,
+            mailbox: Arc::new(Mailbox::new(spec.limits.mailbox)),
+            versions: Versions::begin(genome.clone(), now),
+            genome,
+            spec,
+            body: Body::Crashed,
+            metrics: Metrics::default(),
+            created_at: now,
+            artifacts: Vec::new(),
+            incubator,
+        };
+        cell.begin()?;
+        Ok(cell)
+    }
+
+    /// A fresh instance in the cell's own surroundings.
+    fn hatch(&self, genome: &Genome) -> Result<(Instance, Permit), CellError> {
+        let (mut instance, permit) = match self.incubator.hatch(genome) {
+            Ok(hatched) => hatched,
+            Err(Hatch::NoRoom(error)) => return Err(CellError::NoRoom(error)),
+            Err(Hatch::Halt(halt)) => return Err(self.explain(halt)),
+        };
+        let host = instance.host();
+        host.random = self.spec.seed;
+        host.cases.clone_from(&self.spec.cases);
+        Ok((instance, permit))
+    }
+
+    /// Brings the genome to life as if for the first time.
+    fn begin(&mut self) -> Result<(), CellError> {
+        let (instance, permit) = self.hatch(&self.genome)?;
+        self.body = Body::Awake(instance, permit);
+        if !INIT.is_in(self.genome.facts()) {
+            return Ok(());
+        }
+        let params = std::mem::take(&mut self.spec.params);
+        let said = self.run(|talk| talk.tell(INIT, &params, None));
+        self.spec.params = params;
+        match said {
+            Ok(0) => Ok(()),
+            Ok(code) => {
+                self.body = Body::Crashed;
+                Err(CellError::Refused(format!("`init` answered {code}")))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Its name.
+    pub const fn id(&self) -> CellId {
+        self.id
+    }
+
+    /// Its genome.
+    pub const fn genome(&self) -> &Genome {
+        &self.genome
+    }
+
+    /// The walls around each run.
+    pub fn limits(&self) -> Limits {
+        self.spec.limits
+    }
+
+    /// Sets other walls from the next run on; the mailbox keeps its size.
+    pub fn set_limits(&mut self, limits: Limits) {
+        self.spec.limits = limits.within_bounds();
+    }
+
+    /// Where messages can be sent while the cell is busy.
+    pub fn mailbox(&self) -> Arc<Mailbox> {
+        Arc::clone(&self.mailbox)
+    }
+
+    /// What the last run put out.
+    pub fn artifacts(&self) -> &[Artifact] {
+        &self.artifacts
+    }
+
+    /// What it has done so far.
+    pub const fn metrics(&self) -> Metrics {
+        self.metrics
+    }
+
+    /// What it is doing.
+    pub const fn condition(&self) -> Condition {
+        match self.body {
+            Body::Awake(..) => Condition::Awake,
+            Body::Asleep(_) => Condition::Asleep,
+            Body::Crashed => Condition::Crashed,
+        }
+    }
+
+    /// All that can be said of it without running it.
+    pub fn info(&self) -> Info {
+        let (tier, memory) = match &self.body {
+            Body::Awake(instance, permit) => (Some(instance.tier()), permit.memory()),
+            Body::Asleep(image) => (None, image.size() as u64),
+            Body::Crashed => (None, 0),
+        };
+        Info {
+            id: self.id,
+            genome: self.genome.id(),
+            condition: self.condition(),
+            tier,
+            current_version: self.versions.current(),
+            created_at: self.created_at,
+            memory,
+            waiting: self.mailbox.waiting(),
+            metrics: self.metrics,
+        }
+    }
+
+    /// Its versions, the oldest of those kept first.
+    pub fn history(&self) -> History {
+        self.versions.history()
+    }
+
+    /// Calls an exported function with numbers.
+    pub fn call(&mut self, name: &str, arguments: &[Value]) -> Result<Vec<Value>, CellError> {
+        let genome = self.genome.clone();
+        let functions = &genome.facts().functions;
+        let found = functions.iter().find(|function| function.name == name);
+        let function = found.ok_or_else(|| CellError::NoFunction {
+            name: name.to_owned(),
+        })?;
+        let given = arguments.iter().map(|value| value.ty());
+        if !given.eq(function.params.iter().copied()) {
+            return Err(mismatch(function));
+        }
+        let mut results: Vec<Value> = function.results.iter().map(|ty| Value::zero(*ty)).collect();
+        self.run(|talk| {
+            talk.instance.charge(function.cost.unwrap_or(0))?;
+            talk.instance.call(name, arguments, &mut results)
+        })?;
+        Ok(results)
+    }
+
+    /// Calls a function of 64-bit floating-point numbers at each of many points, as one run under
+    /// one budget. `points` holds the arguments of each point after those of the last.
+    pub fn map(&mut self, name: &str, points: &[f64]) -> Result<Vec<f64>, CellError> {
+        let genome = self.genome.clone();
+        let functions = &genome.facts().functions;
+        let found = functions.iter().find(|function| function.name == name);
+        let function = found.ok_or_else(|| CellError::NoFunction {
+            name: name.to_owned(),
+        })?;
+        let arity = function.params.len();
+        let numbers = function.params.iter().all(|ty| *ty == ValueType::F64);
+        let fits = numbers && arity > 0 && points.len().is_multiple_of(arity);
+        if !fits || function.results != [ValueType::F64] {
+            return Err(mismatch(function));
+        }
+        let mut out = Vec::with_capacity(points.len() / arity);
+        let cost = function.cost.unwrap_or(0);
+        self.run(|talk| talk.instance.map(name, (arity, points), cost, &mut out))?;
+        Ok(out)
+    }
+
+    /// Asks the genome about one case; it answers data, never a score.
+    pub fn evaluate(&mut self, input: &[u8]) -> Result<Vec<u8>, CellError> {
+        self.exchange(EVALUATE, input)
+    }
+
+    /// Passes one message and answers what the genome says to it.
+    pub fn step(&mut self, message: &[u8]) -> Result<Vec<u8>, CellError> {
+        self.exchange(STEP, message)
+    }
+
+    /// Leaves a message; [`Cell::work`] has it answered.
+    pub fn send(&self, message: Vec<u8>) -> Result<u64, CellError> {
+        self.mailbox.send(message)
+    }
+
+    /// Answers up to so many waiting messages, in order.
+    ///
+    /// A message whose run fails is answered with the failure. If that crashes the cell, or there
+    /// is no room to wake it, the rest goes on waiting.
+    pub fn work(&mut self, most: usize) -> Vec<Answer> {
+        let mut answers = Vec::new();
+        while answers.len() < most {
+            let Some(message) = self.mailbox.take() else {
+                break;
+            };
+            let result = self.step(&message.bytes);
+            if matches!(result, Err(CellError::Crashed | CellError::NoRoom(_))) {
+                self.mailbox.give_back(message);
+                break;
+            }
+            self.metrics.messages += 1;
+            let ticket = message.ticket;
+            answers.push(Answer { ticket, result });
+        }
+        answers
+    }
+
+    /// What the genome keeps of itself. Whatever goes wrong here, the cell goes on: saving is asking,
+    /// and a genome that changes itself when asked has itself to blame.
+    pub fn save(&mut self) -> Result<State, CellError> {
+        let limit = self.spec.limits.state_bytes;
+        self.wake()?;
+        let ran = self.account(save)?;
+        let state = ran.map_err(|halt| self.explain(halt))?;
+        let state = state.map_err(CellError::Refused)?;
+        if state.bytes.len() > limit as usize {
+            return Err(CellError::Output { limit });
+        }
+        Ok(state)
+    }
+
+    /// Gives the genome a state that it, or an older form of it, saved.
+    pub fn load(&mut self, state: &State) -> Result<(), CellError> {
+        match self.run(|talk| talk.tell(LOAD, &state.bytes, Some(state.schema)))? {
+            0 => Ok(()),
+            code => Err(CellError::Refused(format!("`load` answered {code}"))),
+        }
+    }
+
+    /// Throws the instance away and begins anew: without state, in the same version, with the same
+    /// mailbox.
+    pub fn restart(&mut self) -> Result<(), CellError> {
+        self.metrics.restarts += 1;
+        self.begin()
+    }
+
+    /// Copies the state aside and drops the instance; the next run wakes it.
+    pub fn hibernate(&mut self) -> Result<(), CellError> {
+        let facts = self.genome.facts();
+        match &mut self.body {
+            Body::Asleep(_) => Ok(()),
+            Body::Crashed => Err(CellError::Crashed),
+            Body::Awake(..) if !facts.portable => Err(CellError::NotSaveable {
+                reason: "it writes to its table or drops segments",
+            }),
+            Body::Awake(instance, _) => {
+                let image = Image::of(instance, facts);
+                self.metrics.hibernations += 1;
+                self.body = Body::Asleep(Box::new(image));
+                Ok(())
+            }
+        }
+    }
+
+    /// A hash of the state of a cell that sleeps: equal states, equal hashes, whatever the engine.
+    pub fn fingerprint(&self) -> Option<[u8; 32]> {
+        match &self.body {
+            Body::Asleep(image) => Some(image.fingerprint()),
+            Body::Awake(..) | Body::Crashed => None,
+        }
+    }
+
+    fn wake(&mut self) -> Result<(), CellError> {
+        let Body::Asleep(image) = &self.body else {
+            return Ok(());
+        };
+        let (mut instance, permit) = self.hatch(&self.genome)?;
+        let put = image.put(&mut instance, self.genome.facts());
+        put.map_err(|halt| self.explain(halt))?;
+        self.body = Body::Awake(instance, permit);
+        Ok(())
+    }
+
+    fn exchange(&mut self, verb: Verb, input: &[u8]) -> Result<Vec<u8>, CellError> {
+        match self.run(|talk| talk.exchange(verb, input))? {
+            Reply::Bytes(bytes) => Ok(bytes),
+            Reply::Refused(words) => Err(CellError::Refused(words)),
+        }
+    }
+
+    /// Where the seeded sequence has come to.
+    fn random(&mut self) -> Option<u64> {
+        match &mut self.body {
+            Body::Awake(instance, _) => Some(instance.host().random),
+            Body::Asleep(image) => Some(image.random()),
+            Body::Crashed => None,
+        }
+    }
+
+    /// One run: a budget, whatever `act` does with it, and the consequences.
+    fn run<T>(
+        &mut self,
+        act: impl FnOnce(&mut Talk<'_>) -> Result<T, Halt>,
+    ) -> Result<T, CellError> {
+        self.wake()?;
+        match self.account(act)? {
+            Ok(value) => Ok(value),
+            Err(halt) => Err(self.failed(halt)),
+        }
+    }
+
+    /// One run and its account; what a failure means is for the caller.
+    fn account<T>(
+        &mut self,
+        act: impl FnOnce(&mut Talk<'_>) -> Result<T, Halt>,
+    ) -> Result<Result<T, Halt>, CellError> {
+        let Body::Awake(instance, permit) = &mut self.body else {
+            return Err(CellError::Crashed);
+        };
+        let facts = self.genome.facts();
+        let ran = run_once(instance, facts, &self.spec.limits, act);
+        self.artifacts = std::mem::take(&mut instance.host().artifacts);
+        self.metrics.runs += 1;
+        self.metrics.instructions += ran.instructions;
+        self.metrics.last_instructions = ran.instructions;
+        if instance.tier() == Tier::Light {
+            self.genome.code().note_work(ran.instructions);
+        }
+        if facts.memory.is_some() {
+            permit.correct_memory(Incubator::live_bytes(instance.memory().len()));
+        }
+        Ok(ran.outcome)
+    }
+
+    fn failed(&mut self, halt: Halt) -> CellError {
+        let error = self.explain(halt);
+        self.metrics.failures += 1;
+        let limit = matches!(
+            error,
+            CellError::Instructions { .. } | CellError::Stack { .. } | CellError::Output { .. }
+        );
+        let timeout = matches!(error, CellError::Deadline { .. });
+        self.metrics.killed += u64::from(limit || timeout);
+        self.metrics.timeouts += u64::from(timeout);
+        if error.breaks_state() && !self.genome.facts().is_stateless() {
+            self.body = Body::Crashed;
+        }
+        error
+    }
+
+    fn explain(&self, halt: Halt) -> CellError {
+        explain(halt, &self.spec.limits)
+    }
+}
+
+/// The schema that the genome writes, zero without one.
+fn schema(talk: &mut Talk<'_>) -> Result<u32, Halt> {
+    if !SCHEMA.is_in(talk.facts) {
+        return Ok(0);
+    }
+    let said = talk.ask(SCHEMA, &[])?;
+    Ok(i32::try_from(said).unwrap_or_default().cast_unsigned())
+}
+
+/// Has the genome save itself; the inner failure is in its own words.
+fn save(talk: &mut Talk<'_>) -> Result<Result<State, String>, Halt> {
+    let schema = schema(talk)?;
+    let answer = talk.ask(SAVE, &[])?;
+    Ok(match talk.read(answer)? {
+        Reply::Bytes(bytes) => Ok(State { schema, bytes }),
+        Reply::Refused(words) => Err(words),
+    })
+}
+
+fn mismatch(function: &crate::genome::Function) -> CellError {
+    let words: Vec<String> = function.params.iter().map(ToString::to_string).collect();
+    CellError::Arguments {
+        name: function.name.clone(),
+        expected: match words.as_slice() {
+            [] => "nothing".to_owned(),
+            words => words.join(", "),
+        },
+    }
+}
+
+impl fmt::Debug for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cell")
+            .field("id", &self.id)
+            .field("genome", &self.genome.id())
+            .field("condition", &self.condition())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,209 @@
+//! The ways in which running a cell can fail, each by its name.
+
+use agar_core::fault::{Fault, Kind};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// What a genome did that WebAssembly does not allow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "snake_case")]
+pub enum Trap {
+    /// It reached code that it declared unreachable.
+    #[error("reached code that is declared unreachable")]
+    Unreachable,
+    /// It touched memory that it does not have.
+    #[error("touched memory that it does not have")]
+    MemoryOutOfBounds,
+    /// It touched a table element that it does not have.
+    #[error("touched a table element that it does not have")]
+    TableOutOfBounds,
+    /// It called an empty table element.
+    #[error("called an empty table element")]
+    IndirectCallToNull,
+    /// It called a function of another type.
+    #[error("called a function of another type through its table")]
+    BadSignature,
+    /// It divided by zero.
+    #[error("divided by zero")]
+    DivisionByZero,
+    /// It divided so that the result cannot be held.
+    #[error("overflowed an integer")]
+    IntegerOverflow,
+    /// It made an integer of a number that is none.
+    #[error("converted a number that is no integer")]
+    BadConversion,
+}
+
+/// A run that did not answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CellError {
+    /// The genome trapped.
+    #[error("the genome {0}")]
+    Trap(Trap),
+    /// It used up its instructions.
+    #[error("the genome used up its {limit} instructions")]
+    Instructions {
+        /// The budget.
+        limit: u64,
+    },
+    /// Its calls held more than the stack may.
+    #[error("the genome's calls went deeper than {limit} slots")]
+    Stack {
+        /// The limit.
+        limit: u32,
+    },
+    /// The wall clock ended it. Not reproducible.
+    #[error("the genome was still running after {limit:?}")]
+    Deadline {
+        /// The limit.
+        limit: Duration,
+    },
+    /// The engine's own stack ended before the genome's limit did. Not reproducible.
+    #[error("the engine's stack ended before the genome's limit")]
+    EngineStack,
+    /// It emitted or answered more than it may.
+    #[error("the genome put out more than {limit} bytes")]
+    Output {
+        /// The limit.
+        limit: u32,
+    },
+    /// It broke the rules of conversation with the host.
+    #[error("the genome does not keep to the calling convention: {what}")]
+    Convention {
+        /// What it did.
+        what: &'static str,
+    },
+    /// It has no such function.
+    #[error("the genome exports no function `{name}` that the host can call")]
+    NoFunction {
+        /// The name.
+        name: String,
+    },
+    /// No such version of the cell is kept.
+    #[error("version {number} of the cell is not among those that are kept")]
+    NoVersion {
+        /// The number.
+        number: u32,
+    },
+    /// The arguments do not fit the function.
+    #[error("the arguments do not fit `{name}`, which takes {expected}")]
+    Arguments {
+        /// The function.
+        name: String,
+        /// Its parameters, in words.
+        expected: String,
+    },
+    /// The genome itself says no, in its own words.
+    #[error("the genome refuses: {0}")]
+    Refused(String),
+    /// A run failed half-way, so its state cannot be trusted.
+    #[error("the cell crashed earlier and was not restarted")]
+    Crashed,
+    /// More messages wait than may.
+    #[error("the mailbox holds its {limit} messages")]
+    MailboxFull {
+        /// The limit.
+        limit: u32,
+    },
+    /// The state cannot be copied from outside, and the genome offers no `save`.
+    #[error("the genome's state cannot be saved: {reason}")]
+    NotSaveable {
+        /// Why not.
+        reason: &'static str,
+    },
+    /// This process has no room for another live cell.
+    #[error(transparent)]
+    NoRoom(#[from] NoRoom),
+    /// An engine failed in a way that no genome should be able to cause.
+    #[error("an engine failed: {0}")]
+    Engine(String),
+}
+
+impl CellError {
+    /// Whether the same run would end the same way again.
+    pub const fn is_reproducible(&self) -> bool {
+        !matches!(
+            self,
+            Self::Deadline { .. } | Self::EngineStack | Self::NoRoom(_) | Self::Engine(_)
+        )
+    }
+
+    /// Whether the genome was stopped in the middle of its work, so that its state is what it
+    /// happened to be.
+    pub(crate) const fn breaks_state(&self) -> bool {
+        matches!(
+            self,
+            Self::Trap(_)
+                | Self::Instructions { .. }
+                | Self::Stack { .. }
+                | Self::Deadline { .. }
+                | Self::EngineStack
+                | Self::Output { .. }
+                | Self::Convention { .. }
+                | Self::Engine(_)
+        )
+    }
+}
+
+impl Fault for CellError {
+    fn kind(&self) -> Kind {
+        match self {
+            Self::Trap(_)
+            | Self::Convention { .. }
+            | Self::Refused(_)
+            | Self::NotSaveable { .. } => Kind::Refused,
+            Self::Instructions { .. }
+            | Self::Stack { .. }
+            | Self::Deadline { .. }
+            | Self::EngineStack
+            | Self::Output { .. }
+            | Self::MailboxFull { .. } => Kind::Limit,
+            Self::NoFunction { .. } | Self::NoVersion { .. } => Kind::NotFound,
+            Self::Arguments { .. } => Kind::Invalid,
+            Self::Crashed => Kind::Conflict,
+            Self::NoRoom(error) => error.kind(),
+            Self::Engine(_) => Kind::Internal,
+        }
+    }
+}
+
+/// What a process can run out of by keeping cells alive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Room {
+    /// Memory mappings: at their end a process is aborted, not told.
+    Mappings,
+    /// File descriptors.
+    Descriptors,
+    /// Memory.
+    Memory,
+    /// Places in an engine's pool.
+    Places,
+}
+
+/// There is no room for what was asked; nothing was started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("cannot keep another cell alive: {} are used up ({limit} may be used)", .room.name())]
+pub struct NoRoom {
+    /// What is used up.
+    pub room: Room,
+    /// What may be used of it, in its own unit.
+    pub limit: u64,
+}
+
+impl Room {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Mappings => "memory mappings",
+            Self::Descriptors => "file descriptors",
+            Self::Memory => "bytes of memory",
+            Self::Places => "places",
+        }
+    }
+}
+
+impl Fault for NoRoom {
+    fn kind(&self) -> Kind {
+        Kind::Limit
+    }
+}

@@ -1,0 +1,14 @@
+//! Cells, from outside.
+
+#[cfg(test)]
+mod containment;
+#[cfg(test)]
+mod fire;
+#[cfg(test)]
+mod genomes;
+#[cfg(test)]
+mod kit;
+#[cfg(test)]
+mod states;
+#[cfg(test)]
+mod trees;
