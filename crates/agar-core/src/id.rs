@@ -121,6 +121,10 @@ id! {
     ExperimentId
 }
 id! {
+    /// Names a point in a sandbox's layers.
+    SnapshotId
+}
+id! {
     /// Names one application of a change set to a project.
     PromotionId
 }

@@ -15,6 +15,7 @@ pub mod seam;
 pub mod secret;
 pub mod settings;
 pub mod size;
+pub mod snapshot;
 pub mod state;
 pub mod suggest;
 pub mod text;

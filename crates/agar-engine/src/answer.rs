@@ -1,9 +1,10 @@
 //! What the faces show: plain data, the same for the terminal, `--json`, HTTP and MCP.
 
-use agar_core::id::{ProjectId, SandboxId};
+use agar_core::id::{ProjectId, SandboxId, SnapshotId};
 use agar_core::limits::Limits;
 use agar_core::run::{End, Usage};
 use agar_core::seam::Timestamp;
+use agar_core::snapshot::{SnapshotKind, Taken};
 use agar_core::state::State;
 use agar_core::walls::{BaseKind, Network, Tier};
 use serde::{Deserialize, Serialize};
@@ -33,6 +34,8 @@ pub struct SandboxView {
     pub agent: Option<String>,
     /// A few words about it.
     pub note: Option<String>,
+    /// What it was forked from, if it is a fork.
+    pub lineage: Option<LineageView>,
     /// When it was made.
     pub created_at: Timestamp,
     /// When something last happened to it.
@@ -41,6 +44,42 @@ pub struct SandboxView {
     pub runs: u32,
     /// What a person should know: choices that weaken the walls, parts that stay live.
     pub warnings: Vec<String>,
+}
+
+/// What a fork descends from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LineageView {
+    /// The sandbox it was forked from, which may be gone.
+    pub parent: SandboxId,
+    /// The snapshot it began as, which may be gone.
+    pub snapshot: Option<SnapshotId>,
+    /// How many forks lie between it and a sandbox that was created.
+    pub depth: u32,
+}
+
+/// A snapshot as the faces show it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SnapshotView {
+    /// Its permanent id.
+    pub id: SnapshotId,
+    /// What a person types: `calm-fern@name`.
+    pub reference: String,
+    /// Its name within the sandbox.
+    pub name: String,
+    /// The sandbox it is a point of.
+    pub sandbox: SandboxId,
+    /// Why it is there: `asked`, `before_run`, `before_restore`, `before_fork`.
+    pub kind: SnapshotKind,
+    /// A few words about it.
+    pub note: Option<String>,
+    /// The snapshot that the state it holds descends from.
+    pub parent: Option<SnapshotId>,
+    /// In which state the sandbox was: `stopped`, `idle`, `running`.
+    pub taken: Taken,
+    /// How long processes stood still for it, in microseconds.
+    pub frozen_us: Option<u64>,
+    /// When it was taken.
+    pub created_at: Timestamp,
 }
 
 /// What a sandbox starts from.

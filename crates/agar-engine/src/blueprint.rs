@@ -1,6 +1,7 @@
 //! What a sandbox is made of beyond its record: enough to raise its jail again tomorrow.
 
 use crate::failure::EngineError;
+use agar_core::seam::Timestamp;
 use agar_core::walls::Monitor;
 use agar_jail::policy::OldWay;
 use agar_sandbox::spelling;
@@ -42,6 +43,9 @@ pub(crate) struct Blueprint {
     pub(crate) ttl_ms: Option<u64>,
     /// Whether git inside must not trust the inodes that the index remembers.
     pub(crate) minimal_git_stat: bool,
+    /// Since when its base was live, if a snapshot froze it later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) live_since: Option<Timestamp>,
 }
 
 /// A copy of the project, where there are no layers.

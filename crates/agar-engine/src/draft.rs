@@ -8,6 +8,7 @@ use crate::surroundings::Step;
 use crate::wishes::{Learning, Wishes};
 use crate::{Engine, inside, layers};
 use agar_core::id::SandboxId;
+use agar_core::seam::Timestamp;
 use agar_core::walls::{BaseKind, Identity, Network, Tier};
 use agar_sandbox::base::{Bases, Choice, Lock, Prepared, Progress};
 use agar_store::{Fact, NewSandbox, Sandbox, StoreError, Writer};
@@ -66,6 +67,7 @@ pub(crate) fn draft(
         warnings: warnings((options, &settings), &network, &base),
         ttl_ms: options.ttl_ms.or(settings.ttl_ms),
         minimal_git_stat: base.minimal_git_stat,
+        live_since: None,
     };
     let new = NewSandbox {
         id,
@@ -87,6 +89,7 @@ pub(crate) fn draft(
         },
         note: options.note.clone(),
         parent: None,
+        origin: None,
     };
     Ok(Draft {
         new,
@@ -173,21 +176,32 @@ impl Draft {
         let new = &self.new;
         let entropy = &*engine.surroundings().entropy;
         let mut record = store.create_sandbox(new, entropy, at)?;
-        let say = |fact: &Fact| store.append(new.project, Some(new.id), at, fact);
-        if matches!(new.network, Network::Host) {
-            say(&Fact::NetworkHost {
-                abstract_sockets_open: agar_jail::landlock::version() < SCOPES_SOCKETS,
-            })?;
-        }
-        if new.tier != Tier::Full {
-            say(&Fact::TierWeaker { tier: new.tier })?;
-        }
-        if self.blueprint.nested {
-            say(&Fact::SandboxNested {})?;
-        }
+        say_choices(store, new, &self.blueprint, at)?;
         record.state = store.advance_sandbox(new.id, agar_core::state::Event::Start, at)?;
         Ok(record)
     }
+}
+
+/// Says in the journal what weakens the walls of a new sandbox.
+pub(crate) fn say_choices(
+    store: &Writer<'_>,
+    new: &NewSandbox,
+    blueprint: &Blueprint,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    let say = |fact: &Fact| store.append(new.project, Some(new.id), at, fact);
+    if matches!(new.network, Network::Host) {
+        say(&Fact::NetworkHost {
+            abstract_sockets_open: agar_jail::landlock::version() < SCOPES_SOCKETS,
+        })?;
+    }
+    if new.tier != Tier::Full {
+        say(&Fact::TierWeaker { tier: new.tier })?;
+    }
+    if blueprint.nested {
+        say(&Fact::SandboxNested {})?;
+    }
+    Ok(())
 }
 
 /// The version of Landlock that keeps a jail from the host's abstract sockets.

@@ -8,6 +8,7 @@
 use crate::blueprint::Blueprint;
 use agar_core::seam::Timestamp;
 use agar_core::walls::BaseKind;
+use agar_sandbox::stack::Stack;
 use agar_store::Sandbox;
 use rustix::io::Errno;
 use std::fs::Metadata;
@@ -17,30 +18,36 @@ use std::path::Path;
 /// Which paths of a live base the person changed after the sandbox began.
 pub(crate) struct Drift<'a> {
     root: &'a Path,
-    /// What the sandbox wrote, and since when; nothing for a frozen base, which does not move.
-    live: Option<(&'a Path, Timestamp)>,
+    /// Where the sandbox's changes lie, and since when the base was live; nothing for a base that was
+    /// frozen from the beginning, which does not move.
+    live: Option<(Vec<&'a Path>, Timestamp)>,
 }
 
 impl<'a> Drift<'a> {
     pub(crate) fn of(record: &Sandbox, blueprint: &'a Blueprint) -> Self {
-        let upper = blueprint.project_stack().map(|stack| stack.upper.as_path());
+        let since = match record.base {
+            BaseKind::Live => Some(record.created),
+            // Frozen by a later snapshot: what the person changed before that is in the picture, and
+            // the sandbox may have started from something else.
+            BaseKind::Frozen => blueprint.live_since,
+        };
+        let written = blueprint.project_stack().map(Stack::written);
         Self {
             root: &blueprint.root,
-            live: match record.base {
-                BaseKind::Live => upper.map(|upper| (upper, record.created)),
-                BaseKind::Frozen => None,
-            },
+            live: written.map(Iterator::collect).zip(since),
         }
     }
 
     /// Whether a path relative to the project was changed, or may have been deleted.
     pub(crate) fn has(&self, path: &Path) -> bool {
-        let Some((upper, since)) = self.live else {
+        let Some((written, since)) = &self.live else {
             return false;
         };
         match self.root.join(path).symlink_metadata() {
-            Ok(metadata) => !metadata.is_dir() && is_later(&metadata, since),
-            Err(_) => self.may_be_deleted(upper, path, since),
+            Ok(metadata) => !metadata.is_dir() && is_later(&metadata, *since),
+            Err(_) => written
+                .iter()
+                .any(|layer| self.may_be_deleted(layer, path, *since)),
         }
     }
 

@@ -4,7 +4,7 @@ use crate::experiment::Open;
 use crate::failure::EngineError;
 use crate::here::Here;
 use crate::surroundings::Surroundings;
-use agar_core::id::{ProjectId, PromotionId, SandboxId};
+use agar_core::id::{ProjectId, PromotionId, SandboxId, SnapshotId};
 use agar_core::seam::Timestamp;
 use std::cell::{OnceCell, RefCell};
 
@@ -85,6 +85,11 @@ impl Engine {
     /// A name for a new sandbox.
     pub(crate) fn new_sandbox_id(&self) -> SandboxId {
         SandboxId::new(self.now(), self.random())
+    }
+
+    /// A name for a new snapshot.
+    pub(crate) fn new_snapshot_id(&self) -> SnapshotId {
+        SnapshotId::new(self.now(), self.random())
     }
 
     /// A name for a new project.

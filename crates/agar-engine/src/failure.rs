@@ -41,6 +41,16 @@ pub enum EngineError {
         /// The run asked for.
         number: u32,
     },
+    /// The sandbox has no such snapshot.
+    #[error("{alias} has no snapshot `{name}`")]
+    NoSuchSnapshot {
+        /// The sandbox.
+        alias: String,
+        /// The snapshot asked for.
+        name: String,
+        /// The nearest name, where one is near.
+        near: Option<String>,
+    },
     /// The sandbox is at another point of its life.
     #[error("cannot {doing} {alias}: it is {state}")]
     WrongState {
@@ -139,6 +149,12 @@ pub enum EngineError {
     /// A layer could not be read.
     #[error(transparent)]
     Layer(#[from] agar_sandbox::layer::ViewError),
+    /// A layer could not be cloned.
+    #[error(transparent)]
+    Clone(#[from] agar_sandbox::snapshot::CloneError),
+    /// Layers could not be joined.
+    #[error(transparent)]
+    Join(#[from] agar_sandbox::snapshot::JoinError),
     /// A promotion that a crash cut short could not be settled.
     #[error(transparent)]
     Recover(#[from] agar_sandbox::promote::RecoverError),
@@ -204,6 +220,8 @@ impl EngineError {
             Self::Base(fault) => Some(fault),
             Self::Change(fault) => Some(fault),
             Self::Layer(fault) => Some(fault),
+            Self::Clone(fault) => Some(fault),
+            Self::Join(fault) => Some(fault),
             Self::Recover(fault) => Some(fault),
             Self::Propose(fault) => Some(fault),
             Self::Apply(fault) => Some(fault),
@@ -220,6 +238,7 @@ impl EngineError {
             | Self::Ambiguous { .. }
             | Self::SayWhich { .. }
             | Self::NoSuchRun { .. }
+            | Self::NoSuchSnapshot { .. }
             | Self::WrongState { .. }
             | Self::Busy { .. }
             | Self::LeftQueue { .. }
@@ -245,6 +264,7 @@ impl Fault for EngineError {
         match self {
             Self::NoSuchSandbox { .. }
             | Self::NoSuchRun { .. }
+            | Self::NoSuchSnapshot { .. }
             | Self::Missing { .. }
             | Self::NoSuchSetting { .. }
             | Self::SayWhich { count: 0 } => Kind::NotFound,
@@ -269,6 +289,8 @@ impl Fault for EngineError {
             | Self::Base(_)
             | Self::Change(_)
             | Self::Layer(_)
+            | Self::Clone(_)
+            | Self::Join(_)
             | Self::Recover(_)
             | Self::Propose(_)
             | Self::Apply(_)
@@ -294,6 +316,9 @@ impl Fault for EngineError {
             }
             | Self::NoSuchSetting {
                 near: Some(near), ..
+            }
+            | Self::NoSuchSnapshot {
+                near: Some(near), ..
             } => Some(Remedy::Suggest {
                 value: near.clone(),
             }),
@@ -302,6 +327,16 @@ impl Fault for EngineError {
             | Self::SayWhich { .. } => Some(Remedy::ListSandboxes),
             Self::Busy { alias, .. } => Some(Remedy::Command {
                 line: format!("agar ps {alias}"),
+            }),
+            Self::NoSuchSnapshot { alias, .. } => Some(Remedy::Command {
+                line: format!("agar snapshots {alias}"),
+            }),
+            Self::WrongState {
+                alias,
+                state: State::Paused,
+                ..
+            } => Some(Remedy::Command {
+                line: format!("agar resume {alias}"),
             }),
             Self::Moved => Some(Remedy::ApproveSettings),
             Self::NoSuchSetting { near: None, .. }
@@ -321,6 +356,8 @@ impl Fault for EngineError {
             | Self::Base(_)
             | Self::Change(_)
             | Self::Layer(_)
+            | Self::Clone(_)
+            | Self::Join(_)
             | Self::Recover(_)
             | Self::Propose(_)
             | Self::Apply(_)

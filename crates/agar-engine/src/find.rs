@@ -1,8 +1,11 @@
 //! From what a person typed to the sandbox that was meant.
 
+use crate::Engine;
+use crate::blueprint::Blueprint;
 use crate::failure::EngineError;
 use crate::here::Here;
 use agar_core::state::State;
+use agar_sandbox::project::{self, Project};
 use agar_store::{Lookup, Sandbox, Scope};
 
 /// The sandbox of that name, or the only one of the project when there is no name.
@@ -46,6 +49,18 @@ pub(crate) fn several(
         (true, _) => of_project(here),
         (false, []) => Ok(vec![sandbox(here, None)?]),
         (false, names) => names.iter().map(|name| sandbox(here, Some(name))).collect(),
+    }
+}
+
+/// The project that a sandbox is a copy of, as it is now.
+pub(crate) fn project_of(
+    engine: &Engine,
+    here: &Here,
+    blueprint: &Blueprint,
+) -> Result<Project, EngineError> {
+    match here.project(engine) {
+        Ok(known) if known.found.root == blueprint.root => Ok(known.found.clone()),
+        Ok(_) | Err(_) => Ok(project::discover(&blueprint.root, here.around())?),
     }
 }
 

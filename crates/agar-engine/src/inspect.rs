@@ -90,7 +90,7 @@ fn stack(stack: &Stack) -> StackView {
         role: stack.role.word().to_owned(),
         target: shown(&stack.target),
         upper: shown(&stack.upper),
-        lowers: stack.lowers.iter().map(|path| shown(path)).collect(),
+        lowers: stack.below().map(shown).collect(),
     }
 }
 

@@ -1,21 +1,20 @@
 //! The directories of a sandbox: made, looked at, thrown away.
 
-use crate::Engine;
 use crate::blueprint::{Blueprint, Copy};
 use crate::failure::EngineError;
 use crate::here::{Here, Known};
+use crate::{Engine, travel};
 use agar_core::id::SandboxId;
 use agar_core::state::Event;
 use agar_core::walls::Tier;
 use agar_sandbox::base::{PrepareError, Prepared};
 use agar_sandbox::change::{ChangeSet, Options};
 use agar_sandbox::copy::Fidelity;
+use agar_sandbox::snapshot;
+pub(crate) use agar_sandbox::snapshot::make_private;
 use agar_sandbox::stack::{Role, Stack};
 use agar_sandbox::trash::TrashError;
-use rustix::fs::{AtFlags, CWD, Gid, Mode, Timespec, Timestamps, Uid, XattrFlags};
-use rustix::io::Errno;
 use std::io;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
@@ -49,6 +48,7 @@ pub(crate) fn stacks(
                 target,
                 upper: directory.join(format!("upper-{index}")),
                 work: directory.join(format!("work-{index}")),
+                kept: Vec::new(),
                 lowers,
             }
         })
@@ -78,12 +78,8 @@ fn fill(copy: &Copy, root: &Path) -> Result<(), EngineError> {
 
 /// Marks a copy of the project as hiding everything below it.
 pub(crate) fn mark_whole(copy: &Copy) -> Result<(), EngineError> {
-    rustix::fs::setxattr(&copy.project, OPAQUE, b"y", XattrFlags::empty())
-        .map_err(|errno| EngineError::io("mark the copy of the project")(errno.into()))
+    snapshot::mark_opaque(&copy.project).map_err(EngineError::io("mark the copy of the project"))
 }
-
-/// The mark of a directory that hides what lies below it.
-const OPAQUE: &str = "user.overlay.opaque";
 
 /// The caller's home as the kernel knows it, if it is a directory of its own.
 pub(crate) fn home(engine: &Engine) -> Option<PathBuf> {
@@ -121,32 +117,11 @@ pub(crate) fn make_bare(directory: &Path, blueprint: &Blueprint) -> Result<(), E
     }
 }
 
-/// Makes an upper layer whose own owner, mode and time are those of what it covers: they become
-/// those of the merged directory.
-fn make_upper(stack: &Stack) -> io::Result<()> {
-    make_private(&stack.upper)?;
-    // A frozen base is a copy of what it was made from, down to the root's mode and time.
-    let like = stack.lowers.last().unwrap_or(&stack.target).metadata()?;
-    let ours = stack.upper.metadata()?;
-    if (like.uid(), like.gid()) != (ours.uid(), ours.gid()) {
-        let (uid, gid) = (Uid::from_raw(like.uid()), Gid::from_raw(like.gid()));
-        match rustix::fs::chown(&stack.upper, Some(uid), Some(gid)) {
-            // An ordinary user cannot give files away; nor could it inside.
-            Ok(()) | Err(Errno::PERM) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    rustix::fs::chmod(&stack.upper, Mode::from_raw_mode(like.mode() & 0o7777))?;
-    let time = |seconds, nanoseconds| Timespec {
-        tv_sec: seconds,
-        tv_nsec: nanoseconds,
-    };
-    let times = Timestamps {
-        last_access: time(like.atime(), like.atime_nsec()),
-        last_modification: time(like.mtime(), like.mtime_nsec()),
-    };
-    rustix::fs::utimensat(CWD, &stack.upper, &times, AtFlags::empty())?;
-    Ok(())
+/// Makes an upper layer whose own owner, mode and time are those of what it covers. A frozen base is
+/// a copy of what it was made from, down to the root's mode and time.
+pub(crate) fn make_upper(stack: &Stack) -> io::Result<()> {
+    let model = snapshot::model(&stack.kept, &stack.lowers).unwrap_or(&stack.target);
+    snapshot::make_upper(&stack.upper, model)
 }
 
 /// Puts a fresh work directory under every stack: the kernel refuses one that was used before.
@@ -159,13 +134,6 @@ pub(crate) fn renew_work(here: &Here, stacks: &[Stack]) -> Result<(), EngineErro
     Ok(())
 }
 
-pub(crate) fn make_private(path: &Path) -> io::Result<()> {
-    match std::fs::DirBuilder::new().mode(0o700).create(path) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        other => other,
-    }
-}
-
 /// Whether the project changed inside, at the cost of a directory read where nothing was written.
 ///
 /// What cannot be told counts as a change: this decides what is kept.
@@ -173,7 +141,8 @@ pub(crate) fn has_changes(blueprint: &Blueprint) -> bool {
     let written: Vec<Stack> = blueprint
         .stacks
         .iter()
-        .filter(|stack| stack.role == Role::Project && !is_empty(&stack.upper))
+        .filter(|stack| stack.role == Role::Project)
+        .filter(|stack| !stack.kept.is_empty() || !is_empty(&stack.upper))
         .cloned()
         .collect();
     if written.is_empty() {
@@ -191,7 +160,7 @@ pub(crate) fn has_changes(blueprint: &Blueprint) -> bool {
     })
 }
 
-fn is_empty(directory: &Path) -> bool {
+pub(crate) fn is_empty(directory: &Path) -> bool {
     match directory.read_dir() {
         Ok(mut entries) => entries.next().is_none(),
         Err(error) => error.kind() == io::ErrorKind::NotFound,
@@ -208,7 +177,7 @@ pub(crate) fn collect(engine: &Engine, here: &Here, id: SandboxId) -> Result<(),
         }
         store.advance_sandbox(id, Event::Collect, engine.now())
     })?;
-    here.throw_away(&here.sandbox(id))
+    travel::dispose(engine, here, id)
 }
 
 /// Refuses to throw away what lies where a sandbox was and is not one: a repository that somebody

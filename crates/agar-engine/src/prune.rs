@@ -203,8 +203,8 @@ pub(crate) fn collect_generations(engine: &Engine, here: &Here) -> Result<u64, E
     let Ok(known) = here.project(engine) else {
         return Ok(0);
     };
-    let kept = here.read(|store| store.sandboxes(Some(known.id), Scope::Kept))?;
-    let used: BTreeSet<u64> = kept.iter().filter_map(|record| record.generation).collect();
+    let used = here.read(|store| store.generations_in_use(known.id))?;
+    let used: BTreeSet<u64> = used.into_iter().collect();
     let bases = Bases::new(&known.found, &here.state, known.id);
     Ok(bases.collect(&used)?)
 }

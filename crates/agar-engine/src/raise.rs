@@ -75,6 +75,9 @@ pub(crate) fn plan(
         masks: blueprint.masks.iter().cloned().map(Raw::from).collect(),
         home: Raw::from(engine.surroundings().home.clone()),
         staging: Raw::from(staging),
+        layer_homes: [here.state.sandboxes(), here.state.projects()]
+            .map(Raw::from)
+            .to_vec(),
         limits: walls.limits,
         old_ways: blueprint.old_ways.clone(),
     };
@@ -93,12 +96,18 @@ fn copies(copy: &Copy, root: &Path) -> [Copied; 2] {
     ]
 }
 
-fn overlay(stack: &Stack) -> Overlay {
+/// The directories whose growth counts against the limit on disk use, those that grew first.
+pub(crate) fn counted(stacks: &[Stack]) -> Vec<Raw> {
+    let written = stacks.iter().flat_map(Stack::written);
+    written.map(Raw::from).collect()
+}
+
+pub(crate) fn overlay(stack: &Stack) -> Overlay {
     Overlay {
         target: Raw::from(stack.target.clone()),
         upper: Raw::from(stack.upper.clone()),
         work: Raw::from(stack.work.clone()),
-        lowers: stack.lowers.iter().cloned().map(Raw::from).collect(),
+        lowers: stack.below().map(Raw::from).collect(),
     }
 }
 
@@ -115,11 +124,7 @@ pub(crate) fn raise(
         limits: record.limits,
         directory: Raw::from(here.sandbox(record.id)),
         socket: Raw::from(Here::make_socket(engine, record.id)?),
-        layers: blueprint
-            .stacks
-            .iter()
-            .map(|stack| Raw::from(stack.upper.clone()))
-            .collect(),
+        layers: counted(&blueprint.stacks),
         name: record.id.to_string(),
         lifetime,
     };
@@ -201,10 +206,19 @@ fn again(engine: &Engine, here: &Here, mut record: Sandbox) -> Result<Up, Engine
 
 /// Takes the jail of a sandbox down, if it is up, and says so in its record.
 pub(crate) fn down(engine: &Engine, here: &Here, record: &Sandbox) -> Result<Sandbox, EngineError> {
-    let Some(turn) = Turn::take_if_there(&here.sandbox(record.id))? else {
+    let Some(_turn) = Turn::take_if_there(&here.sandbox(record.id))? else {
         // Another command removed it.
         return here.read(|store| store.sandbox(record.id));
     };
+    down_in_turn(engine, here, record)
+}
+
+/// The same for whoever has the turn at the sandbox.
+pub(crate) fn down_in_turn(
+    engine: &Engine,
+    here: &Here,
+    record: &Sandbox,
+) -> Result<Sandbox, EngineError> {
     let record = here.read(|store| store.sandbox(record.id))?;
     if !record.state.is_alive() {
         return Ok(record);
@@ -217,7 +231,7 @@ pub(crate) fn down(engine: &Engine, here: &Here, record: &Sandbox) -> Result<San
         drop(keeper.stop());
     }
     is_down(engine, here, &record)?;
-    drop((mark, turn));
+    drop(mark);
     here.read(|store| store.sandbox(record.id))
 }
 

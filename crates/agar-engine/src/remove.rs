@@ -5,7 +5,7 @@ use crate::blueprint::Blueprint;
 use crate::here::Here;
 use crate::turn::Turn;
 use crate::{Engine, EngineError};
-use crate::{experiment, find, layers, raise};
+use crate::{experiment, find, layers, raise, snapshot, travel};
 use agar_core::id::SandboxId;
 use agar_core::state::{Event, State};
 use agar_store::Sandbox;
@@ -15,7 +15,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RemoveRequest {
-    /// Their aliases, ids or unique beginnings. Empty means the only one.
+    /// Their aliases, ids or unique beginnings, or `calm-fern@name` for a snapshot. Empty means the
+    /// only one.
     pub sandboxes: Vec<String>,
     /// All of the project.
     pub all: bool,
@@ -25,12 +26,12 @@ pub struct RemoveRequest {
     pub feedback: Option<String>,
 }
 
-/// One sandbox that was given up.
+/// One sandbox or snapshot that was given up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RemovedView {
-    /// Its id.
+    /// The sandbox's id.
     pub id: SandboxId,
-    /// Its alias.
+    /// Its alias, or the snapshot's reference.
     pub alias: String,
     /// Whether its changes lie in the trash for the grace period.
     pub in_trash: bool,
@@ -55,7 +56,18 @@ pub struct RemoveAnswer {
 /// `discarded`, and `prune` collects it when the period is over.
 pub fn remove(engine: &Engine, request: &RemoveRequest) -> Result<RemoveAnswer, EngineError> {
     let here = engine.here()?;
-    let records = find::several(here, &request.sandboxes, request.all)?;
+    let (points, names): (Vec<&String>, Vec<&String>) = request
+        .sandboxes
+        .iter()
+        .partition(|name| name.contains('@'));
+    let records = match (request.all, names.as_slice()) {
+        (true, _) => find::of_project(here)?,
+        (false, []) if points.is_empty() => vec![find::sandbox(here, None)?],
+        (false, names) => names
+            .iter()
+            .map(|name| find::sandbox(here, Some(name)))
+            .collect::<Result<_, _>>()?,
+    };
     if let Some(gone) = records.iter().find(|it| it.state == State::Collected) {
         return Err(EngineError::WrongState {
             doing: "remove",
@@ -69,6 +81,9 @@ pub fn remove(engine: &Engine, request: &RemoveRequest) -> Result<RemoveAnswer, 
         }
     }
     let mut removed = Vec::new();
+    for name in points {
+        removed.push(forget(engine, here, name)?);
+    }
     for record in &records {
         let given_up = || Blueprint::of(record).is_ok_and(|it| layers::has_changes(&it));
         if record.state == State::Finished && given_up() {
@@ -79,6 +94,24 @@ pub fn remove(engine: &Engine, request: &RemoveRequest) -> Result<RemoveAnswer, 
         removed.push(give_up(engine, here, record)?);
     }
     Ok(RemoveAnswer { removed })
+}
+
+/// Forgets one snapshot; its layers go unless something else stands on them.
+fn forget(engine: &Engine, here: &Here, name: &str) -> Result<RemovedView, EngineError> {
+    let (sandbox, snapshot) = travel::split(name);
+    let record = find::sandbox(here, sandbox)?;
+    let _turn = Turn::take(&here.sandbox(record.id))?;
+    let record = snapshot::settled(engine, here, &record)?;
+    let snapshot = travel::find(here, &record, snapshot)?;
+    travel::forget(engine, here, &record, (&snapshot, "asked"))?;
+    Ok(RemovedView {
+        id: record.id,
+        alias: format!("{}@{}", record.alias, snapshot.name),
+        in_trash: false,
+        disk_bytes: None,
+        idle_ms: None,
+        why: "asked".to_owned(),
+    })
 }
 
 fn refuse_busy(engine: &Engine, here: &Here, record: &Sandbox) -> Result<(), EngineError> {

@@ -8,7 +8,7 @@ use crate::blueprint::Blueprint;
 use crate::failure::EngineError;
 use crate::here::Here;
 use crate::view::RunNotes;
-use crate::{Engine, layers, promotion};
+use crate::{Engine, layers, promotion, travel};
 use agar_core::fault::{Fault as _, Kind};
 use agar_core::id::SandboxId;
 use agar_core::run::{End, Usage};
@@ -21,6 +21,7 @@ use std::time::Duration;
 /// Finishes or reverses what a crash interrupted.
 pub(crate) fn sweep(engine: &Engine, here: &Here) -> Result<(), EngineError> {
     promotion::recover(engine, here)?;
+    travel::settle_all(engine, here)?;
     let marks = alive::marks(here.state.path()).map_err(EngineError::io("see what is alive"))?;
     for mark in &marks {
         // The next command tries again.
@@ -114,7 +115,7 @@ fn clear(engine: &Engine, here: &Here, mark: &Found, vacant: Vacant) -> Result<(
                 layers::collect(engine, here, id)?;
             }
         }
-        Ok(record) if record.state == State::Collected => here.throw_away(&directory)?,
+        Ok(record) if record.state == State::Collected => travel::dispose(engine, here, id)?,
         Ok(_) => {}
         // Not on record: the command died before it wrote one.
         Err(_) => here.throw_away(&directory)?,

@@ -38,6 +38,15 @@ impl Turn {
         }
     }
 
+    /// The turn at a sandbox, unless somebody has it.
+    pub(crate) fn attempt(sandbox: &Path) -> Result<Option<Self>, EngineError> {
+        match Self::lock(sandbox, FlockOperation::NonBlockingLockExclusive) {
+            Ok(turn) => Ok(Some(turn)),
+            Err(Errno::WOULDBLOCK) => Ok(None),
+            Err(error) => Err(failed("see whether somebody works on this sandbox")(error)),
+        }
+    }
+
     /// Waits for the turn at a project: one promotion at a time, with its record.
     pub(crate) fn take_project(project: &Path) -> Result<Self, EngineError> {
         let made = std::fs::DirBuilder::new()

@@ -1,9 +1,10 @@
-//! Work for when nobody waits: a fresh generation for next time, a clean-up, a portion of the trash.
+//! Work for when nobody waits: a fresh generation for next time, fewer layers, a clean-up, a portion
+//! of the trash.
 
 use crate::draft::Freezing;
 use crate::here::Here;
 use crate::prune::{self, PruneRequest};
-use crate::{Engine, EngineError, experiment};
+use crate::{Engine, EngineError, experiment, travel};
 use agar_core::seam::Timestamp;
 use agar_sandbox::base::Bases;
 use agar_sandbox::trash::Trash;
@@ -31,14 +32,16 @@ pub struct UpkeepRequest {}
 pub struct UpkeepAnswer {
     /// The generation that the next sandbox can start from.
     pub generation: Option<u64>,
+    /// Layers that stand for many.
+    pub joined: u64,
     /// Sandboxes that were given up.
     pub removed: u64,
     /// Files and directories of the trash that are gone.
     pub emptied: u64,
 }
 
-/// Freezes the project for next time, clears away what the settings say, and deletes a portion of
-/// the trash.
+/// Freezes the project for next time, joins layers, clears away what the settings say, and deletes a
+/// portion of the trash.
 pub fn upkeep(engine: &Engine, _request: &UpkeepRequest) -> Result<UpkeepAnswer, EngineError> {
     let here = engine.here()?;
     let mut answer = UpkeepAnswer::default();
@@ -46,6 +49,7 @@ pub fn upkeep(engine: &Engine, _request: &UpkeepRequest) -> Result<UpkeepAnswer,
         let bases = Bases::new(&known.found, &here.state, known.id);
         answer.generation = bases.freeze(&Freezing::of(engine))?;
     }
+    answer.joined = travel::condense_all(engine, here)?;
     // One at a time is enough; whoever has it does it for all.
     let Some(_alone) = alone(here)? else {
         return Ok(answer);

@@ -1,13 +1,13 @@
 //! From records to what the faces show.
 
-use crate::answer::{BaseView, DeniedView, RunView, SandboxView};
+use crate::answer::{BaseView, DeniedView, LineageView, RunView, SandboxView, SnapshotView};
 use crate::blueprint::Blueprint;
 use crate::failure::EngineError;
 use crate::here::Here;
 use agar_core::text::{printable, printable_bytes};
 use agar_jail::report::RunReport;
 use agar_sandbox::stack::Role;
-use agar_store::{Run, Sandbox};
+use agar_store::{Run, Sandbox, Snapshot};
 use serde::{Deserialize, Serialize};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
@@ -89,10 +89,34 @@ pub(crate) fn sandbox_with(record: &Sandbox, blueprint: &Blueprint, runs: u32) -
             .note
             .as_deref()
             .map(|note| printable(note).into_owned()),
+        lineage: record.parent.map(|parent| LineageView {
+            parent,
+            snapshot: record.origin,
+            depth: record.depth,
+        }),
         created_at: record.created,
         touched_at: record.updated,
         runs,
         warnings: blueprint.warnings.clone(),
+    }
+}
+
+/// A snapshot.
+pub(crate) fn snapshot(record: &Sandbox, snapshot: &Snapshot) -> SnapshotView {
+    SnapshotView {
+        id: snapshot.id,
+        reference: format!("{}@{}", record.alias, snapshot.name),
+        name: snapshot.name.clone(),
+        sandbox: record.id,
+        kind: snapshot.kind,
+        note: snapshot
+            .note
+            .as_deref()
+            .map(|note| printable(note).into_owned()),
+        parent: snapshot.parent,
+        taken: snapshot.taken,
+        frozen_us: snapshot.frozen_us,
+        created_at: snapshot.created,
     }
 }
 

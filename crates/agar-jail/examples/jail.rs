@@ -79,6 +79,7 @@ fn once(directory: &Path, home: &Path, argv: &[Raw], show: bool) -> Result<i32, 
         masks: vec![home.join(".ssh").into()],
         home: home.into(),
         staging: layer("root")?,
+        layer_homes: Vec::new(),
         limits: Limits::person(),
         old_ways: Vec::new(),
     };

@@ -2,6 +2,7 @@
 
 use crate::keeper::{CLIENT_FD, CONFIG_FD};
 use crate::plan::Plan;
+use crate::policy::Overlay;
 use crate::protocol::{self, Reply, Request};
 use crate::report::RunReport;
 use crate::wire::Raw;
@@ -13,6 +14,10 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Path, PathBuf};
+
+mod still;
+
+pub use still::Stillness;
 
 /// What a keeper needs to know to raise a jail and mind it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,6 +76,33 @@ pub struct WindowSize {
 
 /// Numbers from here on are not of runs but of those who look at one: nothing is kept of them.
 pub const VIEWERS: u32 = 1 << 31;
+
+/// New layers for trees of a jail that stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Remount {
+    /// The trees, each with everything that it is to be made of.
+    pub overlays: Vec<Overlay>,
+    /// Directories whose growth counts against the disk limit from then on.
+    pub layers: Vec<Raw>,
+    /// Whether processes inside are ended first.
+    pub evict: bool,
+}
+
+/// What became of a [`Remount`].
+#[derive(Debug)]
+pub enum Laid {
+    /// The trees have their new layers; so many processes were ended for it.
+    Done {
+        /// Processes that were ended.
+        ended: u32,
+    },
+    /// Something is under way inside; nothing was touched.
+    Busy,
+    /// This jail cannot be given new layers; nothing was touched.
+    Unable(StartError),
+    /// The trees could not be put together again, and the jail has ended.
+    Lost(StartError),
+}
 
 /// A keeper that was started or found. One run at a time: connect again for another.
 #[derive(Debug)]
@@ -228,6 +260,12 @@ pub struct Status {
     pub memory_bytes: u64,
     /// Limits that are really enforced here, and how.
     pub enforced: Vec<String>,
+    /// The upper layers that are mounted now.
+    #[serde(default)]
+    pub uppers: Vec<Raw>,
+    /// Whether its processes are stopped until somebody lets them go on.
+    #[serde(default)]
+    pub paused: bool,
 }
 
 impl Keeper {

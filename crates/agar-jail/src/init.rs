@@ -7,12 +7,14 @@
 //! is deaf to signals from its children.
 
 use crate::client::Lifetime;
+use crate::held::Held;
 use crate::mount::{During, Failed};
 use crate::notify::{Recorded, Recorder};
 use crate::plan::{Plan, Root};
 use crate::protocol::{self, News};
 use crate::{raise, syscall};
 use agar_core::run::Usage;
+use remount::Desk;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::process::WaitOptions;
 use shared::Shared;
@@ -21,6 +23,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+mod remount;
 mod shared;
 mod spawn;
 mod walls;
@@ -53,7 +56,7 @@ impl Runs {
 /// Becomes the init. Never returns.
 pub(crate) fn main(plan: &Plan, lifetime: Lifetime, socket: &OwnedFd) -> ! {
     match prepare(plan, socket.as_fd()) {
-        Ok(()) => reap_for_ever(plan, lifetime, socket),
+        Ok(held) => reap_for_ever(plan, lifetime, socket, &held),
         Err(failed) => {
             let news = News::Failed {
                 step: failed.step,
@@ -66,7 +69,7 @@ pub(crate) fn main(plan: &Plan, lifetime: Lifetime, socket: &OwnedFd) -> ! {
     }
 }
 
-fn prepare(plan: &Plan, socket: BorrowedFd<'_>) -> Result<(), Failed> {
+fn prepare(plan: &Plan, socket: BorrowedFd<'_>) -> Result<Held, Failed> {
     syscall::die_with_parent().during(|| "tie the init to its keeper".into())?;
     let mut go = [0_u8; 1];
     let (read, _) = rustix::net::recv(socket, &mut go[..], rustix::net::RecvFlags::empty())
@@ -75,7 +78,7 @@ fn prepare(plan: &Plan, socket: BorrowedFd<'_>) -> Result<(), Failed> {
         return Err(rustix::io::Errno::PIPE).during(|| "wait for the keeper".into());
     }
     syscall::close_all_but(socket.as_raw_fd()).during(|| "close what is not ours".into())?;
-    raise::inside(plan)?;
+    let held = raise::inside(plan)?;
     if plan.root == Root::Host {
         // Not the first process of a namespace, so orphans must be asked for.
         rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
@@ -83,28 +86,41 @@ fn prepare(plan: &Plan, socket: BorrowedFd<'_>) -> Result<(), Failed> {
     }
     syscall::hide_memory().during(|| "hide the init's memory".into())?;
     rustix::thread::set_no_new_privs(true).during(|| "give up new privileges".into())?;
-    syscall::block_child_signal().during(|| "block SIGCHLD".into())
+    syscall::block_child_signal().during(|| "block SIGCHLD".into())?;
+    Ok(held)
 }
 
-/// The first thread: starts the others, then reaps until the keeper goes away.
-fn reap_for_ever(plan: &Plan, lifetime: Lifetime, socket: &OwnedFd) -> ! {
+/// The first thread: starts the others, then reaps and lays layers until the keeper goes away.
+fn reap_for_ever(plan: &Plan, lifetime: Lifetime, socket: &OwnedFd, held: &Held) -> ! {
     let (runs, recorder) = (Runs::default(), Arc::new(Recorder::new()));
-    if let Err(failed) = walls::start(plan, socket, &runs, &recorder) {
-        let news = News::Failed {
-            step: failed.step,
-            errno: failed.errno,
-        };
-        drop(protocol::send(socket, &news, &[]));
-        syscall::exit(1)
-    }
+    let started = Desk::new().and_then(|desk| {
+        let desk = Arc::new(desk);
+        walls::start(plan, (socket, &desk), &runs, &recorder).map(|()| desk)
+    });
+    let desk = match started {
+        Ok(desk) => desk,
+        Err(failed) => {
+            let news = News::Failed {
+                step: failed.step,
+                errno: failed.errno,
+            };
+            drop(protocol::send(socket, &news, &[]));
+            syscall::exit(1)
+        }
+    };
     let mut shared = Shared::of(plan);
+    let mut bury = || reap(lifetime, socket, &runs, &recorder);
     loop {
-        if syscall::wait_for_child_signal(shared.patience(&runs)).is_err() {
+        if desk.wait(shared.patience(&runs)).is_err() {
             syscall::exit(1)
         }
         // First, so that the keeper knows what a run used when it hears that it ended.
         shared.tell(socket);
-        reap(lifetime, socket, &runs, &recorder);
+        bury();
+        while let Some(order) = desk.take() {
+            let outcome = remount::lay(plan, held, &order, &mut bury);
+            drop(protocol::send(socket, &News::Remounted(outcome), &[]));
+        }
     }
 }
 

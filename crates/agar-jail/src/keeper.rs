@@ -6,23 +6,28 @@
 
 use crate::client::{KeeperConfig, Lifetime, Status};
 use crate::notify::Recorded;
-use crate::protocol::{self, News, Order, Reply, Request};
+use crate::policy::Overlay;
+use crate::protocol::{self, News, Order, Remounted, Reply, Request};
+use crate::wire::Raw;
 use crate::{init, probe};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
 mod jail;
 mod limits;
 mod runs;
+mod still;
 mod terminal;
 mod viewing;
 
 use jail::Jail;
 pub(crate) use jail::map_caller;
 use runs::Runs;
+use still::Still;
 use terminal::{Terminal, Viewer};
 
 /// The descriptor of the client that started the keeper.
@@ -129,6 +134,12 @@ struct Keeper<'a> {
     clients: Vec<Client>,
     runs: Runs,
     terminal: Option<Terminal>,
+    /// Each tree with the upper layer that is mounted.
+    uppers: BTreeMap<Raw, Raw>,
+    /// Processes stand still, and for whom.
+    still: Option<Still>,
+    /// What the init said about layers.
+    remounted: Option<Remounted>,
 }
 
 /// What the loop does next.
@@ -152,11 +163,16 @@ impl<'a> Keeper<'a> {
             clients,
             runs: Runs::default(),
             terminal: None,
+            uppers: uppers(&config.plan.policy.overlays).collect(),
+            still: None,
+            remounted: None,
         })
     }
 
     fn serve(mut self) -> io::Result<()> {
         while self.turn()? == Next::GoOn {}
+        // What is frozen does not die everywhere.
+        self.thaw();
         self.jail.end(self.config.directory.as_path());
         self.runs.lose_all();
         self.report_ended()?;
@@ -268,6 +284,7 @@ impl<'a> Keeper<'a> {
                     .exited(number, status, usage, recorded.unwrap_or_default());
             }
             News::Detached { bytes } => self.jail.guard.detached(bytes),
+            News::Remounted(outcome) => self.remounted = Some(outcome),
             News::Ready { .. } | News::Failed { .. } => {}
         }
         Ok(Next::GoOn)
@@ -315,8 +332,15 @@ impl<'a> Keeper<'a> {
                 let reason = "something runs in it".to_owned();
                 self.answer(index, &Reply::Refused { reason });
             }
+            Ok(Some((Request::Remount(order), _))) => return self.remount(index, &order),
+            Ok(Some((Request::Freeze { stay }, _))) => self.freeze(index, stay),
+            Ok(Some((Request::Thaw, _))) => {
+                self.thaw();
+                self.answer(index, &Reply::Thawed);
+            }
             Ok(Some((Request::Stop, _))) => return Ok(Next::End),
             Ok(None) | Err(_) => {
+                self.client_left(index);
                 let first = self.clients.remove(index).first;
                 self.runs.forget_client(index);
                 if first && self.config.lifetime == Lifetime::OneRun {
@@ -333,6 +357,11 @@ impl<'a> Keeper<'a> {
         request: &crate::client::RunRequest,
         descriptors: &[OwnedFd],
     ) -> io::Result<()> {
+        if self.still.is_some() {
+            let reason = "its processes are stopped".to_owned();
+            self.answer(client, &Reply::Refused { reason });
+            return Ok(());
+        }
         if self.runs.contains(request.number) {
             let reason = format!("run {} is under way", request.number);
             self.answer(client, &Reply::Refused { reason });
@@ -407,8 +436,16 @@ impl<'a> Keeper<'a> {
             processes,
             memory_bytes,
             enforced: self.jail.guard.notes(),
+            uppers: self.uppers.values().cloned().collect(),
+            paused: self.still.as_ref().is_some_and(Still::stays),
         }
     }
+}
+
+/// The upper layers of trees.
+fn uppers(overlays: &[Overlay]) -> impl Iterator<Item = (Raw, Raw)> {
+    let uppers = overlays.iter();
+    uppers.map(|overlay| (overlay.target.clone(), overlay.upper.clone()))
 }
 
 /// What `poll` saw.

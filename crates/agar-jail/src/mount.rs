@@ -222,3 +222,9 @@ pub(crate) fn touch(path: &Path) -> Result<(), Failed> {
         .map(drop)
         .during(|| format!("make {}", path.display()))
 }
+
+/// A detached clone of one directory, without what is mounted below it.
+pub(crate) fn clone_one(path: &Path) -> Result<OwnedFd, Failed> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
+    open_tree(CWD, path, flags).during(|| format!("clone {}", path.display()))
+}

@@ -230,7 +230,10 @@ pub fn plan(policy: &Policy, machine: &Machine) -> Result<Plan, PlanError> {
     for whole in whole {
         draft.machine_itself(whole, early);
     }
-    draft.trees(&own, root, early);
+    draft.fresh_trees(&own, root, early);
+    // Inside, they can be laid anew; what has mounts below it can only be laid by the machine's root.
+    let plain = own.iter().all(|overlay| draft.has_no_mounts_below(overlay));
+    draft.own_trees(&own, root, if plain { &mut steps } else { early });
     draft.kernel(&mut steps);
     Ok(Plan {
         policy: policy.clone(),
@@ -315,12 +318,21 @@ impl Draft<'_> {
         }
     }
 
-    /// Everything that holds files.
-    fn trees(&self, own: &[&Overlay], root: Root, steps: &mut Vec<Step>) {
+    fn has_no_mounts_below(&self, overlay: &Overlay) -> bool {
+        let mut lowers = overlay.lowers.iter();
+        lowers.all(|lower| self.machine.mounts_below(lower.as_path()).next().is_none())
+    }
+
+    /// Everything that holds files and is not the sandbox's own.
+    fn fresh_trees(&self, own: &[&Overlay], root: Root, steps: &mut Vec<Step>) {
         if root == Root::ReadOnly {
             self.covers(own, steps);
         }
         self.fresh(steps);
+    }
+
+    /// The trees whose changes the sandbox keeps.
+    fn own_trees(&self, own: &[&Overlay], root: Root, steps: &mut Vec<Step>) {
         for overlay in own {
             if is_fresh(&overlay.target) && !own.iter().any(|other| is_inside(overlay, other)) {
                 steps.push(Step::Directory {

@@ -29,6 +29,10 @@ pub struct Policy {
     pub home: Raw,
     /// An empty directory on the host where the new tree is put together.
     pub staging: Raw,
+    /// Directories below which layers lie that the jail may be given later; none where its layers
+    /// stay as they are.
+    #[serde(default)]
+    pub layer_homes: Vec<Raw>,
     /// How much of the machine it may use.
     pub limits: Limits,
     /// Old ways of doing things that this jail must use although the machine has better.

@@ -3,7 +3,7 @@
 //! Each message is one packet of JSON with at most a few descriptors attached, over a socket that
 //! keeps packets whole. Nothing large travels this way: reports are files.
 
-use crate::client::{RunRequest, Status, WindowSize};
+use crate::client::{Remount, RunRequest, Status, WindowSize};
 use agar_core::run::Usage;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
@@ -40,6 +40,13 @@ pub(crate) enum Request {
     Status,
     /// End if nobody is inside and nobody else asks for anything.
     Retire,
+    /// Lay the layers of some trees anew.
+    Remount(Remount),
+    /// Stop every process inside; they go on when told to, or when the client is gone unless they
+    /// are to stay.
+    Freeze { stay: bool },
+    /// Let them go on.
+    Thaw,
     /// End everything.
     Stop,
 }
@@ -59,6 +66,12 @@ pub(crate) enum Reply {
     Ended { number: u32 },
     /// What runs.
     Status(Status),
+    /// What became of the layers.
+    Remounted(Remounted),
+    /// Every process stands still, after so many microseconds.
+    Frozen { micros: u64 },
+    /// They go on.
+    Thawed,
     /// The request makes no sense.
     Refused { reason: String },
 }
@@ -75,6 +88,24 @@ pub(crate) enum Order {
     EndRun { number: u32 },
     /// End every process but the init.
     EndAll,
+    /// Lay the layers of some trees anew.
+    Remount(Remount),
+}
+
+/// What became of layers that were to be laid anew.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Remounted {
+    /// They lie; so many processes were ended for it.
+    Laid { ended: u32 },
+    /// So many processes are inside, or something of theirs is; nothing was touched.
+    Busy { processes: u32 },
+    /// A step failed. When the trees are lost the jail is of no more use, and ends.
+    Failed {
+        step: String,
+        errno: i32,
+        lost: bool,
+    },
 }
 
 /// The init to the keeper.
@@ -89,6 +120,8 @@ pub(crate) enum News {
     Started { number: u32, pid: u32 },
     /// A command could not be executed.
     NotStarted { number: u32, errno: i32 },
+    /// What became of the layers.
+    Remounted(Remounted),
     /// So much shared memory is attached by nobody.
     Detached { bytes: u64 },
     /// A command ended; what was recorded since the last one did is attached as a file.

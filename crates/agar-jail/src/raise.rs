@@ -3,6 +3,7 @@
 //! Runs in a process that has one thread, after `clone3` put it into new namespaces and before
 //! anything of the user's runs in them.
 
+use crate::held::Held;
 use crate::mount::{self, During, Failed, Layers};
 use crate::plan::{Plan, Root, Step};
 use crate::syscall;
@@ -36,9 +37,11 @@ pub(crate) fn before(plan: &Plan) -> Result<(), Failed> {
 }
 
 /// Inside the new namespaces: the whole tree, then the move into it.
-pub(crate) fn inside(plan: &Plan) -> Result<(), Failed> {
+///
+/// Gives what it takes to lay layers anew later, when no path of the host leads anywhere any more.
+pub(crate) fn inside(plan: &Plan) -> Result<Held, Failed> {
     if matches!(plan.root, Root::Host | Root::Helper) {
-        return Ok(());
+        return Ok(Held::default());
     }
     mount::make_private()?;
     let staging = plan.policy.staging.as_path();
@@ -56,11 +59,12 @@ pub(crate) fn inside(plan: &Plan) -> Result<(), Failed> {
     for step in &plan.steps {
         raise(plan, step, &mut masks)?;
     }
+    let held = Held::take(plan, masks);
     enter(&root)?;
     if plan.policy.network == Network::None {
         loopback_up()?;
     }
-    Ok(())
+    Ok(held)
 }
 
 /// Makes the new tree the root, and lets go of the old one.
@@ -242,9 +246,10 @@ fn loopback_up() -> Result<(), Failed> {
 }
 
 /// Layers of whiteouts, made when the first one is needed.
-struct Masks {
-    space: PathBuf,
-    made: usize,
+pub(crate) struct Masks {
+    pub(crate) space: PathBuf,
+    /// Each target with its layer.
+    pub(crate) made: Vec<(Raw, PathBuf)>,
 }
 
 impl Masks {
@@ -252,7 +257,10 @@ impl Masks {
         let space = plan.policy.staging.as_path().with_file_name(MASK_SPACE);
         fresh_tmpfs(&space, 0o755, 1 << 22, MountAttrFlags::empty())?;
         make_directories(&space.join(EMPTY))?;
-        Ok(Self { space, made: 0 })
+        Ok(Self {
+            space,
+            made: Vec::new(),
+        })
     }
 
     /// A layer that hides these paths; without any, an empty one if the overlay needs two layers.
@@ -265,8 +273,8 @@ impl Masks {
         if hidden.is_empty() {
             return Ok(needed.then(|| self.space.join(EMPTY)));
         }
-        let layer = self.space.join(self.made.to_string());
-        self.made += 1;
+        let layer = self.space.join(self.made.len().to_string());
+        self.made.push((target.clone(), layer.clone()));
         like(target.as_path(), &layer)?;
         for path in hidden {
             whiteout(target.as_path(), &layer, path.as_path())?;

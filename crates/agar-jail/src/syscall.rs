@@ -3,7 +3,6 @@
 use rustix::fd::{FromRawFd, OwnedFd};
 use std::ffi::CStr;
 use std::io;
-use std::time::Duration;
 
 /// Which side of a fork this is.
 #[derive(Debug)]
@@ -143,25 +142,17 @@ pub(crate) fn block_child_signal() -> io::Result<()> {
     }
 }
 
-/// Waits until a child may have died, or for so long.
-pub(crate) fn wait_for_child_signal(patience: Option<Duration>) -> io::Result<()> {
+/// A descriptor that becomes readable when a child may have died. After [`block_child_signal`].
+pub(crate) fn child_signals() -> io::Result<OwnedFd> {
     let set = child_signal_set();
-    let limit = patience.map(|patience| libc::timespec {
-        tv_sec: i64::try_from(patience.as_secs()).unwrap_or(i64::MAX),
-        tv_nsec: i64::from(patience.subsec_nanos()),
-    });
-    let limit = limit
-        .as_ref()
-        .map_or(std::ptr::null(), |limit| &raw const *limit);
-    // SAFETY: the set is valid, what was received is not asked for, and the time is null or valid.
-    if unsafe { libc::sigtimedwait(&raw const set, std::ptr::null_mut(), limit) } >= 0 {
-        return Ok(());
+    let flags = libc::SFD_CLOEXEC | libc::SFD_NONBLOCK;
+    // SAFETY: the set is valid, and -1 asks for a new descriptor.
+    let code = unsafe { libc::signalfd(-1, &raw const set, flags) };
+    if code < 0 {
+        return Err(io::Error::last_os_error());
     }
-    let error = io::Error::last_os_error();
-    match error.raw_os_error() {
-        Some(libc::EAGAIN | libc::EINTR) => Ok(()),
-        _ => Err(error),
-    }
+    // SAFETY: the kernel made a new descriptor, which nobody else owns.
+    Ok(unsafe { OwnedFd::from_raw_fd(code) })
 }
 
 /// Buries one dead child: its id, wait status and what it used.

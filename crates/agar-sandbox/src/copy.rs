@@ -124,3 +124,8 @@ pub(crate) fn open_directory(path: &Path) -> Result<OwnedFd, CopyError> {
     rustix::fs::open(path, flags, Mode::empty())
         .map_err(|error| CopyError::new("open", path, error))
 }
+
+/// Copies the attributes of an open directory that are not overlay's own marks.
+pub(crate) fn project_attributes(from: &OwnedFd, to: &OwnedFd) -> Result<(), rustix::io::Errno> {
+    attributes::copy(from, to, Fidelity::Project)
+}

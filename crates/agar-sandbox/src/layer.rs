@@ -37,6 +37,8 @@ pub struct View {
 pub enum Upper {
     /// The first layer is an upper.
     First,
+    /// So many layers from the top were written by the sandbox.
+    Topmost(usize),
     /// Every layer is a lower one.
     None,
 }
@@ -113,7 +115,7 @@ impl View {
 
     /// What the sandbox sees: the upper of a stack over its lowers.
     pub fn merged(stack: &crate::stack::Stack) -> Result<Self, ViewError> {
-        Self::open(stack.layers(), Upper::First)
+        Self::open(stack.layers(), Upper::Topmost(1 + stack.kept.len()))
     }
 
     /// What the sandbox started from: the lowers of a stack.
@@ -121,9 +123,9 @@ impl View {
         Self::open(&stack.lowers, Upper::None)
     }
 
-    /// What the sandbox wrote: the upper of a stack alone.
+    /// What the sandbox wrote: the upper of a stack and what was kept below it.
     pub fn written(stack: &crate::stack::Stack) -> Result<Self, ViewError> {
-        Self::open([&stack.upper], Upper::First)
+        Self::open(stack.written(), Upper::Topmost(1 + stack.kept.len()))
     }
 
     /// The directory that every layer shares.
@@ -133,6 +135,7 @@ impl View {
             view: self,
             path: PathBuf::new(),
             parts: Vec::new(),
+            closed: false,
         }))
     }
 
@@ -191,7 +194,11 @@ impl View {
     }
 
     fn is_upper(&self, layer: usize) -> bool {
-        layer == 0 && self.upper == Upper::First
+        match self.upper {
+            Upper::First => layer == 0,
+            Upper::Topmost(count) => layer < count,
+            Upper::None => false,
+        }
     }
 }
 

@@ -8,6 +8,7 @@ pub mod layer;
 pub mod merge;
 pub mod project;
 pub mod promote;
+pub mod snapshot;
 pub mod spelling;
 pub mod stack;
 pub mod trash;

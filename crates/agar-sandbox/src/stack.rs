@@ -21,7 +21,15 @@ pub struct Stack {
     /// The scratch directory that the kernel asks for; never reused.
     #[serde(with = "spelling::path")]
     pub work: PathBuf,
-    /// The layers below, topmost first.
+    /// Earlier uppers of the sandbox or of those it was forked from, topmost first: they lie between
+    /// the upper and the base, hold changes like the upper, and never change again.
+    #[serde(
+        with = "spelling::paths",
+        default,
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    pub kept: Vec<PathBuf>,
+    /// The layers of the base, topmost first.
     #[serde(with = "spelling::paths")]
     pub lowers: Vec<PathBuf>,
 }
@@ -61,9 +69,21 @@ impl Role {
 }
 
 impl Stack {
-    /// The layers as the kernel would merge them, topmost first: the upper, then the lowers.
+    /// The layers as the kernel would merge them, topmost first.
     pub fn layers(&self) -> impl Iterator<Item = &Path> {
-        std::iter::once(self.upper.as_path()).chain(self.lowers.iter().map(PathBuf::as_path))
+        std::iter::once(self.upper.as_path()).chain(self.below())
+    }
+
+    /// The layers that nothing writes to, topmost first: what was kept, then the base.
+    pub fn below(&self) -> impl Iterator<Item = &Path> {
+        self.kept.iter().chain(&self.lowers).map(PathBuf::as_path)
+    }
+
+    /// The layers that hold the sandbox's changes, topmost first.
+    pub fn written(&self) -> impl Iterator<Item = &Path> {
+        std::iter::once(&self.upper)
+            .chain(&self.kept)
+            .map(PathBuf::as_path)
     }
 }
 
@@ -85,6 +105,7 @@ mod tests {
             target: target.into(),
             upper: "/state/upper".into(),
             work: "/state/work".into(),
+            kept: Vec::new(),
             lowers: vec![target.into()],
         }
     }

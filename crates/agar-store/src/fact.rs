@@ -6,9 +6,10 @@
 
 use crate::generation::GenerationKind;
 use crate::promotion::PromotionState;
-use agar_core::id::{ExperimentId, PromotionId, SandboxId};
+use agar_core::id::{ExperimentId, PromotionId, SandboxId, SnapshotId};
 use agar_core::limits::Breach;
 use agar_core::run::{End, Usage};
+use agar_core::snapshot::SnapshotKind;
 use agar_core::state::{Event, State};
 use agar_core::walls::{BaseKind, Network, Tier};
 use serde::{Deserialize, Serialize};
@@ -43,6 +44,44 @@ pub enum Fact {
         to: State,
         /// What happened to it.
         event: Event,
+    },
+    /// A sandbox began as a snapshot of another one.
+    #[serde(rename = "sandbox.forked")]
+    SandboxForked {
+        /// The snapshot.
+        snapshot: SnapshotId,
+        /// How many forks lie between it and a sandbox that was created.
+        depth: u32,
+    },
+    /// A snapshot was taken.
+    #[serde(rename = "snapshot.taken")]
+    SnapshotTaken {
+        /// Which.
+        snapshot: SnapshotId,
+        /// Its name within the sandbox.
+        name: String,
+        /// Why there is one.
+        reason: SnapshotKind,
+        /// How long processes stood still for it, in microseconds.
+        frozen_us: Option<u64>,
+    },
+    /// A sandbox returned to a snapshot.
+    #[serde(rename = "snapshot.restored")]
+    SnapshotRestored {
+        /// Which.
+        snapshot: SnapshotId,
+        /// Processes that were ended for it.
+        ended: u32,
+    },
+    /// A snapshot is no longer there.
+    #[serde(rename = "snapshot.removed")]
+    SnapshotRemoved {
+        /// Which.
+        snapshot: SnapshotId,
+        /// Its name within the sandbox.
+        name: String,
+        /// Why: `asked`, `sandbox gone`, `old`.
+        reason: String,
     },
     /// A command was started.
     #[serde(rename = "run.started")]
@@ -247,6 +286,10 @@ impl Fact {
         match self {
             Self::SandboxCreated { .. } => "sandbox.created",
             Self::SandboxState { .. } => "sandbox.state",
+            Self::SandboxForked { .. } => "sandbox.forked",
+            Self::SnapshotTaken { .. } => "snapshot.taken",
+            Self::SnapshotRestored { .. } => "snapshot.restored",
+            Self::SnapshotRemoved { .. } => "snapshot.removed",
             Self::RunStarted { .. } => "run.started",
             Self::TerminalOpened { .. } => "terminal.opened",
             Self::RunEnded { .. } => "run.ended",
@@ -358,6 +401,25 @@ mod tests {
         ]
     }
 
+    fn of_snapshots() -> Vec<Fact> {
+        let snapshot = SnapshotId::new(Timestamp::from_millis(1), [1; 10]);
+        vec![
+            Fact::SandboxForked { snapshot, depth: 1 },
+            Fact::SnapshotTaken {
+                snapshot,
+                name: "s1".to_owned(),
+                reason: SnapshotKind::BeforeRun,
+                frozen_us: Some(7),
+            },
+            Fact::SnapshotRestored { snapshot, ended: 2 },
+            Fact::SnapshotRemoved {
+                snapshot,
+                name: "s1".to_owned(),
+                reason: "old".to_owned(),
+            },
+        ]
+    }
+
     fn of_projects() -> Vec<Fact> {
         let promotion = PromotionId::new(Timestamp::from_millis(1), [1; 10]);
         vec![
@@ -400,7 +462,13 @@ mod tests {
     #[test]
     fn every_fact_is_read_as_it_was_written() {
         let mut kinds = std::collections::BTreeSet::new();
-        let all = [of_sandboxes(), of_experiments(), of_projects()].concat();
+        let all = [
+            of_sandboxes(),
+            of_snapshots(),
+            of_experiments(),
+            of_projects(),
+        ]
+        .concat();
         for fact in all {
             let (kind, payload) = fact.to_parts().unwrap();
             assert_eq!(kind, fact.kind());

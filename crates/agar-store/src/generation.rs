@@ -132,11 +132,15 @@ impl Reader<'_> {
         Ok(generations.collect::<rusqlite::Result<_>>()?)
     }
 
-    /// The numbers of the generations that sandboxes with layers on disk start from.
+    /// The numbers of the generations that sandboxes with layers on disk, and their snapshots, start
+    /// from.
     pub fn generations_in_use(&self, project: ProjectId) -> Result<Vec<u64>, StoreError> {
         let mut statement = self.connection.prepare_cached(
-            "SELECT DISTINCT generation FROM sandbox WHERE project = ?1
-             AND generation IS NOT NULL AND state <> 'collected' ORDER BY generation",
+            "SELECT generation FROM sandbox WHERE project = ?1
+             AND generation IS NOT NULL AND state <> 'collected'
+             UNION SELECT snapshot.generation FROM snapshot
+             JOIN sandbox ON sandbox.id = snapshot.sandbox
+             WHERE sandbox.project = ?1 AND snapshot.generation IS NOT NULL ORDER BY 1",
         )?;
         let numbers = statement.query_map([project.to_string()], |row| row.get(0))?;
         Ok(numbers.collect::<rusqlite::Result<_>>()?)

@@ -26,6 +26,7 @@ mod run;
 mod sandbox;
 mod schema;
 mod scrub;
+mod snapshot;
 mod store;
 
 pub use crate::approval::Approval;
@@ -42,6 +43,7 @@ pub use crate::run::{NewRun, Run, RunEnd};
 pub use crate::sandbox::{Keeper, NewSandbox, Sandbox, Scope};
 pub use crate::schema::VERSION;
 pub use crate::scrub::FORGOTTEN;
+pub use crate::snapshot::{Joined, Snapshot};
 pub use crate::store::{Reader, Store, StoreError, Writer};
 
 /// The name of the store's file in agar's state directory.

@@ -4,7 +4,7 @@ use crate::column::{json, json_option, moment, parsed, parsed_option, to_json, w
 use crate::fact::Fact;
 use crate::store::{Reader, StoreError, Writer};
 use agar_core::alias;
-use agar_core::id::{ProjectId, SandboxId};
+use agar_core::id::{ProjectId, SandboxId, SnapshotId};
 use agar_core::limits::Limits;
 use agar_core::seam::{Entropy, Timestamp};
 use agar_core::secret;
@@ -42,6 +42,14 @@ pub struct Sandbox {
     pub note: Option<String>,
     /// The sandbox it was forked from.
     pub parent: Option<SandboxId>,
+    /// The snapshot it was forked from.
+    pub origin: Option<SnapshotId>,
+    /// How many forks lie between it and a sandbox that was created.
+    pub depth: u32,
+    /// The snapshot that its present state descends from.
+    pub head: Option<SnapshotId>,
+    /// A change of its layers that was begun, as the JSON that its owner wrote.
+    pub pending: Option<String>,
     /// When it was made.
     pub created: Timestamp,
     /// When its record last changed.
@@ -87,6 +95,8 @@ pub struct NewSandbox {
     pub note: Option<String>,
     /// The sandbox it was forked from.
     pub parent: Option<SandboxId>,
+    /// The snapshot it was forked from, and how many forks lie above it.
+    pub origin: Option<(SnapshotId, u32)>,
 }
 
 /// Which sandboxes to list.
@@ -113,7 +123,8 @@ impl Scope {
 
 /// The columns that [`read`] expects, in its order.
 pub(crate) const COLUMNS: &str = "id, alias, project, state, tier, network, base, generation, \
-     stacks, limits, identity, note, parent, created_ms, updated_ms, keeper";
+     stacks, limits, identity, note, parent, created_ms, updated_ms, keeper, origin, depth, head, \
+     pending";
 
 /// Draws of an alias before agar gives up on pretty ones.
 const DRAWS: u32 = 64;
@@ -143,6 +154,10 @@ impl Writer<'_> {
             parent: new.parent,
         };
         self.append(new.project, Some(new.id), at, &fact)?;
+        if let Some((snapshot, depth)) = new.origin {
+            let fact = Fact::SandboxForked { snapshot, depth };
+            self.append(new.project, Some(new.id), at, &fact)?;
+        }
         self.read().sandbox(new.id)
     }
 
@@ -179,8 +194,9 @@ impl Writer<'_> {
             .transaction
             .prepare_cached(
                 "INSERT INTO sandbox (id, alias, project, state, tier, network, base, generation,
-                 stacks, limits, identity, note, parent, created_ms, updated_ms)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?14)",
+                 stacks, limits, identity, note, parent, created_ms, updated_ms, origin, depth, head)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?14, ?15,
+                 ?16, ?15)",
             )?
             .execute(params![
                 new.id.to_string(),
@@ -196,7 +212,9 @@ impl Writer<'_> {
                 new.identity.word(),
                 new.note.as_deref().map(secret::redact),
                 new.parent.map(|id| id.to_string()),
-                at.millis()
+                at.millis(),
+                new.origin.map(|(snapshot, _)| snapshot.to_string()),
+                new.origin.map_or(0, |(_, depth)| depth)
             ]);
         match inserted {
             Err(error)
@@ -261,6 +279,41 @@ impl Writer<'_> {
         self.update(id, "stacks", Some(stacks), at)
     }
 
+    /// Notes a change of a sandbox's layers that is about to be made, or that none is.
+    pub fn set_pending(
+        &self,
+        id: SandboxId,
+        pending: Option<&str>,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.update(id, "pending", pending, at)
+    }
+
+    /// Notes which snapshot the present state of a sandbox descends from.
+    pub fn set_head(
+        &self,
+        id: SandboxId,
+        head: Option<SnapshotId>,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        let head = head.map(|head| head.to_string());
+        self.update(id, "head", head.as_deref(), at)
+    }
+
+    /// Notes what a sandbox starts from, after its live base was frozen.
+    pub fn set_base(
+        &self,
+        id: SandboxId,
+        (base, generation): (BaseKind, Option<u64>),
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.update(id, "base", Some(base.word()), at)?;
+        self.transaction
+            .prepare_cached("UPDATE sandbox SET generation = ?2 WHERE id = ?1")?
+            .execute(params![id.to_string(), generation])?;
+        Ok(())
+    }
+
     /// Replaces the limits of a sandbox.
     pub fn set_limits(
         &self,
@@ -300,6 +353,15 @@ impl Reader<'_> {
             .query_row([id.to_string()], read)
             .optional()?
             .ok_or_else(|| missing(&id.to_string()))
+    }
+
+    /// Sandboxes with a change of their layers under way.
+    pub fn sandboxes_pending(&self) -> Result<Vec<Sandbox>, StoreError> {
+        let mut statement = self.connection.prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM sandbox WHERE pending IS NOT NULL"
+        ))?;
+        let found = statement.query_map([], read)?;
+        Ok(found.collect::<rusqlite::Result<_>>()?)
     }
 
     /// Sandboxes of one project, or of all, oldest first.
@@ -355,5 +417,9 @@ pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<Sandbox> {
         created: moment(row, 13)?,
         updated: moment(row, 14)?,
         keeper: json_option(row, 15)?,
+        origin: parsed_option(row, 16)?,
+        depth: row.get(17)?,
+        head: parsed_option(row, 18)?,
+        pending: row.get(19)?,
     })
 }

@@ -10,10 +10,11 @@ use rusqlite::Connection;
 const STEPS: [&str; VERSION as usize] = [
     include_str!("../migrations/0001_founding.sql"),
     include_str!("../migrations/0002_base_checks.sql"),
+    include_str!("../migrations/0003_snapshots.sql"),
 ];
 
 /// The number of the newest schema that this agar knows.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// Marks the file as agar's: "agar" in ASCII, where SQLite keeps such marks.
 pub(crate) const MARK: u32 = 0x6167_6172;
@@ -123,6 +124,7 @@ mod tests {
         let steps = [
             STEPS[0],
             STEPS[1],
+            STEPS[2],
             "ALTER TABLE project ADD COLUMN colour TEXT; DELETE FROM project; CREATE TABLE run (x);",
         ];
         let transaction = connection.transaction().unwrap();

@@ -14,6 +14,7 @@ pub mod diff;
 pub mod doctor;
 pub mod exec;
 pub mod experiments;
+pub mod fork;
 pub mod init;
 pub mod inspect;
 pub mod jail;
@@ -22,6 +23,7 @@ pub mod ls;
 pub mod man;
 pub mod memory;
 pub mod merge;
+pub mod pause;
 pub mod prune;
 pub mod ps;
 pub mod restore;
@@ -29,7 +31,10 @@ pub mod rm;
 pub mod run;
 pub mod schema;
 pub mod shell;
+pub mod snapshot;
+pub mod snapshots;
 pub mod stop;
+pub mod tree;
 pub mod try_change;
 pub mod undo;
 pub mod upkeep;
@@ -67,8 +72,14 @@ pub fn dispatch(verb: &Verb, context: &Context) -> Result<u8, Failure> {
         Verb::Merge(args) => merge::run(args, context),
         Verb::Undo(args) => undo::run(args, context),
         Verb::Stop(args) => stop::run(args, context),
-        Verb::Rm(args) => rm::run(args, context),
+        Verb::Snapshot(args) => snapshot::run(args, context),
+        Verb::Snapshots(args) => snapshots::run(args, context),
         Verb::Restore(args) => restore::run(args, context),
+        Verb::Fork(args) => fork::run(args, context),
+        Verb::Tree(args) => tree::run(args, context),
+        Verb::Pause(args) => pause::run(args, context),
+        Verb::Resume(args) => pause::run_resume(args, context),
+        Verb::Rm(args) => rm::run(args, context),
         Verb::Prune(args) => prune::run(args, context),
         Verb::Doctor(args) => doctor::run(args, context),
         Verb::Jail(args) => jail::run(args, context),

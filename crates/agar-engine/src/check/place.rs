@@ -183,14 +183,15 @@ enum Below {
 
 /// The same overlay with an upper of its own.
 fn above(stack: &Stack, directory: &Path, index: usize, below: Below) -> Stack {
-    let mut lowers = stack.lowers.clone();
-    if below == Below::Sandbox && stacks_well(stack) {
-        lowers.insert(0, stack.upper.clone());
-    }
+    let kept = match below {
+        Below::Sandbox if stacks_well(stack) => stack.written().map(Path::to_owned).collect(),
+        Below::Sandbox => stack.kept.clone(),
+        Below::Base => Vec::new(),
+    };
     Stack {
         upper: directory.join(format!("upper-{index}")),
         work: directory.join(format!("work-{index}")),
-        lowers,
+        kept,
         ..stack.clone()
     }
 }

@@ -13,3 +13,4 @@ mod promoting;
 mod recording;
 mod running;
 mod settling;
+mod travelling;

@@ -4,6 +4,7 @@
 //! calls: every string, table and descriptor it needs is laid out before.
 
 use super::Runs;
+use super::remount::Desk;
 use crate::client::{RunRequest, WindowSize};
 use crate::launch::{self, Launch};
 use crate::protocol::{self, News, Order};
@@ -20,7 +21,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 const DEFAULT_PATH: &[u8] = b"/usr/local/bin:/usr/bin:/bin";
 
 /// Takes orders until the keeper goes away.
-pub(super) fn serve(socket: &OwnedFd, runs: &Runs) {
+pub(super) fn serve(socket: &OwnedFd, runs: &Runs, desk: &Desk) {
     let mut buffer = Vec::new();
     while let Ok(Some((order, descriptors))) = protocol::receive::<Order>(socket, &mut buffer) {
         buffer = Vec::new();
@@ -36,6 +37,7 @@ pub(super) fn serve(socket: &OwnedFd, runs: &Runs) {
                     end_session(pid);
                 }
             }
+            Order::Remount(order) => desk.put(order),
             Order::EndAll => syscall::signal_everyone(libc::SIGKILL),
         }
     }

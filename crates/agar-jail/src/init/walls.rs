@@ -1,5 +1,6 @@
 //! The last walls, which belong to threads: capabilities, Landlock, the filter.
 
+use super::remount::Desk;
 use super::{Runs, spawn};
 use crate::landlock::{self, Wall};
 use crate::limit::{self, Sharing};
@@ -24,7 +25,7 @@ const STACK_BYTES: usize = 128 * 1024;
 /// Starts the thread that starts commands and the one that answers its filter.
 pub(super) fn start(
     plan: &Plan,
-    socket: &OwnedFd,
+    (socket, desk): (&OwnedFd, &Arc<Desk>),
     runs: &Runs,
     recorder: &Arc<Recorder>,
 ) -> Result<(), Failed> {
@@ -34,7 +35,7 @@ pub(super) fn start(
     let kept = kept(plan);
     thread("answers", move || answer(kept, &listener, &recorder))?;
     let (ready, wait) = mpsc::channel();
-    let (for_thread, runs) = (plan.clone(), runs.clone());
+    let (for_thread, runs, desk) = (plan.clone(), runs.clone(), Arc::clone(desk));
     let far = socket
         .try_clone()
         .during(|| "share the keeper's socket".into())?;
@@ -42,7 +43,7 @@ pub(super) fn start(
         let outcome = wear(&for_thread, &hand_over);
         let failed = outcome.is_err();
         if ready.send(outcome).is_ok() && !failed {
-            spawn::serve(&far, &runs);
+            spawn::serve(&far, &runs, &desk);
         }
         // The keeper went away, or the walls could not be raised.
         syscall::exit(i32::from(failed))

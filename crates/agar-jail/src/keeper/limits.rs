@@ -107,6 +107,18 @@ impl Guard {
         self.detached_bytes = bytes;
     }
 
+    /// The control group, where there is one that can stand still.
+    pub(super) fn group(&self) -> Option<&Group> {
+        self.group.as_ref()
+    }
+
+    /// Other directories hold the changes from now on.
+    pub(super) fn watch_layers(&mut self, layers: &[Raw]) {
+        if let Some(disk) = &mut self.disk {
+            disk.follow(layers.iter().cloned().map(PathBuf::from).collect());
+        }
+    }
+
     pub(super) fn run_begins(&mut self) {
         self.last_look = None;
     }

@@ -120,6 +120,13 @@ impl Runs {
         }
     }
 
+    /// Time that processes were kept from using does not count against them.
+    pub(super) fn stood_still(&mut self, passed: Duration) {
+        for run in self.0.iter_mut().filter(|run| !run.ended) {
+            run.timeout = run.timeout.map(|timeout| timeout + passed);
+        }
+    }
+
     pub(super) fn breached(&mut self, number: Option<u32>, breach: &Breach) {
         for run in &mut self.0 {
             if number.is_none_or(|number| number == run.report.number) && run.breach.is_none() {

@@ -44,6 +44,12 @@ impl DiskWatch {
         Ok(watch)
     }
 
+    /// Watches other directories from now on, on the same filesystem.
+    pub fn follow(&mut self, layers: Vec<PathBuf>) {
+        self.layers = layers;
+        self.cheap = CHEAP_MAX;
+    }
+
     /// Looks, and names the breach if the layers hold more than the limit.
     ///
     /// `unseen_bytes` is what deleted files that are still open take.

@@ -53,6 +53,7 @@ fn policy(overlays: Vec<Overlay>) -> Policy {
         ],
         home: "/home/ada".into(),
         staging: "/state/root".into(),
+        layer_homes: Vec::new(),
         limits: Limits::default(),
         old_ways: Vec::new(),
     }
@@ -105,9 +106,9 @@ fn root_gets_the_machine_copy_on_write() {
     fresh     /tmp 1777
     fresh     /run 755
     fresh     /var/tmp 1777
+    root      as staged
     cow       /home/ada/work (2 layers)
     mask      /home/ada/work/.env
-    root      as staged
     fresh     /proc
     empty     /sys
     fresh     /dev

@@ -14,14 +14,14 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 /// A home, a project and a state directory of their own.
-struct World {
+pub(crate) struct World {
     directory: tempfile::TempDir,
-    policy: Policy,
-    config_limits: Limits,
+    pub(crate) policy: Policy,
+    pub(crate) config_limits: Limits,
 }
 
 impl World {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| -> PathBuf {
             let path = directory.path().join(name);
@@ -54,6 +54,7 @@ impl World {
             masks: vec![home.join(".ssh").into()],
             home: home.into(),
             staging: at("sandbox/root").into(),
+            layer_homes: Vec::new(),
             limits: Limits::person(),
             old_ways: Vec::new(),
         };
@@ -64,15 +65,15 @@ impl World {
         }
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }
 
-    fn project(&self) -> PathBuf {
+    pub(crate) fn project(&self) -> PathBuf {
         self.path("home/project")
     }
 
-    fn start(&self, lifetime: Lifetime) -> Keeper {
+    pub(crate) fn start(&self, lifetime: Lifetime) -> Keeper {
         self.try_start(lifetime).unwrap()
     }
 
@@ -95,7 +96,7 @@ impl World {
         client::start(&self.path("program"), &config)
     }
 
-    fn request(&self, number: u32, script: &str) -> RunRequest {
+    pub(crate) fn request(&self, number: u32, script: &str) -> RunRequest {
         RunRequest {
             number,
             argv: ["sh", "-c", script].map(Raw::from).to_vec(),
@@ -127,7 +128,7 @@ impl Drop for World {
 }
 
 /// Reads everything a run prints, then waits for it.
-fn finish(mut running: Running) -> (String, RunReport) {
+pub(crate) fn finish(mut running: Running) -> (String, RunReport) {
     drop(running.stdin.take());
     let mut text = String::new();
     let streams = [

@@ -18,4 +18,5 @@ mod landlock;
 mod limit;
 mod notify;
 mod probe;
+mod remount;
 mod seccomp;

@@ -41,6 +41,7 @@ impl Bench {
             target: self.target.clone(),
             upper: self.directory.path().join("upper"),
             work: self.directory.path().join("work"),
+            kept: Vec::new(),
             lowers: (0..self.lowers)
                 .map(|lower| self.directory.path().join(lower.to_string()))
                 .collect(),

@@ -77,6 +77,8 @@ struct Walk<'a> {
 /// A directory of the upper that waits to be read.
 struct Waiting {
     path: PathBuf,
+    /// The layers of the sandbox's own that its directory above is merged from.
+    written: Vec<usize>,
     /// The layers that the base's directory is merged from; `None` when the base has none there.
     base: Option<Vec<usize>>,
     bulk: Option<PathBuf>,
@@ -98,6 +100,7 @@ impl<'a> Walk<'a> {
         let bulk = (self.stack.role == Role::Bulk).then(|| self.stack.target.clone());
         let mut waiting = vec![Waiting {
             path: PathBuf::new(),
+            written: self.upper.root()?.layers(),
             base: Some(self.base.root()?.layers()),
             bulk,
             masked: false,
@@ -116,7 +119,7 @@ impl<'a> Walk<'a> {
 
     fn directory(&mut self, here: &Waiting, waiting: &mut Vec<Waiting>) -> Result<(), ViewError> {
         let upper_view = self.upper;
-        let Some(upper) = upper_view.enter(&here.path, &[0])? else {
+        let Some(upper) = upper_view.enter(&here.path, &here.written)? else {
             // It vanished while we looked.
             return Ok(());
         };
@@ -153,7 +156,13 @@ impl<'a> Walk<'a> {
                     // What the sandbox could not see, it did not start from.
                     let was = was.filter(|_| !standing.masked);
                     let layers = base_layers.as_deref();
-                    waiting.extend(below(&standing, &now, was.as_ref(), layers, hidden));
+                    waiting.extend(below(
+                        (&standing, upper.layers()),
+                        &now,
+                        was.as_ref(),
+                        layers,
+                        hidden,
+                    ));
                     self.entry(
                         &standing,
                         was,
@@ -257,6 +266,7 @@ impl<'a> Walk<'a> {
     fn below_deleted(&mut self, at: &Standing, base_layers: &[usize]) -> Below {
         let mut below = Below::default();
         let mut waiting = vec![Waiting {
+            written: Vec::new(),
             path: at.path.clone(),
             base: Some(base_layers.to_vec()),
             bulk: at.bulk.clone(),
@@ -297,6 +307,7 @@ impl<'a> Walk<'a> {
         }
         let waiting =
             (was.kind == Kind::Directory && !self.is_only_counted(&standing)).then(|| Waiting {
+                written: Vec::new(),
                 path: standing.path.clone(),
                 base: here.base.clone(),
                 bulk: standing.bulk.clone(),
@@ -417,7 +428,7 @@ impl<'a> Walk<'a> {
 
 /// What waits to be read when an entry of the upper is a directory.
 fn below(
-    at: &Standing,
+    (at, written): (&Standing, Vec<usize>),
     now: &Entry,
     was: Option<&Entry>,
     base_layers: Option<&[usize]>,
@@ -425,6 +436,7 @@ fn below(
 ) -> Option<Waiting> {
     (now.kind == Kind::Directory).then(|| Waiting {
         path: at.path.clone(),
+        written,
         base: was
             .filter(|was| was.kind == Kind::Directory)
             .and(base_layers.map(<[usize]>::to_vec)),

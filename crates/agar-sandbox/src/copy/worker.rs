@@ -115,6 +115,10 @@ impl<'a> Worker<'a> {
             Shape::Device if self.is_whiteout(place, entry) => {
                 place.make_node(entry, rustix::fs::FileType::CharacterDevice)
             }
+            // Nobody listens on the copy, as nobody does on a socket whose program is gone.
+            Shape::Socket if self.copier.fidelity == Fidelity::Layer => {
+                place.make_node(entry, rustix::fs::FileType::Socket)
+            }
             Shape::Socket => Ok(self.leave_out(directory, entry, LeftOutReason::Socket)),
             Shape::Device => Ok(self.leave_out(directory, entry, LeftOutReason::Device)),
             Shape::Directory => return Ok(()),

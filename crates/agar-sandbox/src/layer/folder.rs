@@ -62,6 +62,8 @@ pub struct Folder<'view> {
     pub(super) view: &'view View,
     pub(super) path: PathBuf,
     pub(super) parts: Vec<Part>,
+    /// Whether nothing of a layer below the view would show through.
+    pub(super) closed: bool,
 }
 
 /// The part of a merged directory that one layer contributes.
@@ -106,6 +108,7 @@ impl<'view> Folder<'view> {
         parent_layers: &[usize],
     ) -> Result<Option<Self>, ViewError> {
         let mut parts = Vec::new();
+        let mut closed = false;
         for &index in parent_layers {
             let Some(layer) = view.layers.get(index) else {
                 break;
@@ -120,7 +123,10 @@ impl<'view> Folder<'view> {
                 Ok(directory) => directory,
                 Err(Errno::NOENT) => continue,
                 // A whiteout, a file or a link: it hides what lies below.
-                Err(Errno::NOTDIR | Errno::LOOP) => break,
+                Err(Errno::NOTDIR | Errno::LOOP) => {
+                    closed = true;
+                    break;
+                }
                 Err(error) => return Err(layer.failed(path, error.into())),
             };
             let marks =
@@ -142,6 +148,7 @@ impl<'view> Folder<'view> {
                 marks,
             });
             if opaque {
+                closed = true;
                 break;
             }
         }
@@ -149,6 +156,7 @@ impl<'view> Folder<'view> {
             view,
             path: path.into(),
             parts,
+            closed,
         };
         Ok((!folder.parts.is_empty()).then_some(folder))
     }
@@ -163,9 +171,9 @@ impl<'view> Folder<'view> {
         self.parts.iter().map(|part| part.layer).collect()
     }
 
-    /// Whether the topmost part hides every directory below it.
+    /// Whether it hides every directory below the layers of the view.
     pub fn is_opaque(&self) -> bool {
-        self.parts.first().is_some_and(|part| part.marks.opaque)
+        self.closed
     }
 
     /// The directory as an entry of its own.

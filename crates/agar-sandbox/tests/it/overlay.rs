@@ -83,6 +83,7 @@ impl World {
             target: "/project".into(),
             upper: self.at("upper"),
             work: self.at("work"),
+            kept: Vec::new(),
             lowers: vec![self.at("base")],
         }
     }

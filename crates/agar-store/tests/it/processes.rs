@@ -71,6 +71,7 @@ fn write_one(
         identity: Identity::Caller,
         note: Some("x".repeat(2000)),
         parent: None,
+        origin: None,
     };
     store.write(|writer| {
         writer.create_sandbox(&new, numbers, at(3))?;

@@ -99,6 +99,7 @@ impl World {
             identity: Identity::Caller,
             note: None,
             parent: None,
+            origin: None,
         }
     }
 }

@@ -35,8 +35,26 @@ pub enum ShellChoice {
 
 /// Commands whose first argument is a sandbox.
 const WITH_SANDBOX: &[&str] = &[
-    "exec", "attach", "shell", "ps", "logs", "inspect", "diff", "check", "apply", "merge", "stop",
-    "rm", "cp",
+    "exec",
+    "attach",
+    "shell",
+    "ps",
+    "logs",
+    "inspect",
+    "diff",
+    "check",
+    "apply",
+    "merge",
+    "snapshot",
+    "snapshots",
+    "restore",
+    "fork",
+    "tree",
+    "pause",
+    "resume",
+    "stop",
+    "rm",
+    "cp",
 ];
 
 /// Prints it.

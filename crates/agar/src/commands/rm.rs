@@ -6,7 +6,7 @@ use crate::report::Failure;
 use crate::ui::block::{self, Block};
 use agar_engine::remove::{RemoveAnswer, RemoveRequest, remove};
 
-/// Remove sandboxes and give up their changes
+/// Remove sandboxes and give up their changes, or remove snapshots
 ///
 /// What was not applied waits in a trash for a while before it is gone for good; `agar prune`
 /// clears it sooner. A sandbox in which processes run is removed only with `--force`.
@@ -15,9 +15,10 @@ use agar_engine::remove::{RemoveAnswer, RemoveRequest, remove};
 Examples:
   agar rm calm-fern
   agar rm calm brave                     unique beginnings are enough
+  agar rm calm-fern@s1                   a snapshot alone
   agar rm --all --force                  every sandbox of this project")]
 pub struct RmArgs {
-    /// The sandboxes; the only one if left out
+    /// The sandboxes or snapshots; the only sandbox if left out
     #[arg(value_name = "SANDBOX")]
     pub sandboxes: Vec<String>,
 

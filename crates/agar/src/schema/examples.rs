@@ -5,8 +5,10 @@
 
 mod checks;
 mod learning;
+mod travel;
 
 pub use checks::{checks_failed, checks_passed};
+pub use travel::{restore_answers, snapshot_answers, snapshots, tree};
 
 use crate::commands::try_change::{Decision, TryAnswer};
 use crate::report::Failure;
@@ -41,7 +43,8 @@ use agar_engine::run::RunAnswer;
 use agar_engine::stop::StopAnswer;
 use agar_engine::take_back::TakeBackAnswer;
 use agar_engine::undo::UndoAnswer;
-use agar_engine::{BaseView, BulkView, ChangeKind, ChangeView, ChangedFile, RunView, SandboxView};
+use agar_engine::{BaseView, BulkView, ChangeKind, ChangeView, ChangedFile};
+use agar_engine::{LineageView, RunView, SandboxView};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -75,10 +78,6 @@ pub fn all() -> Vec<(&'static str, Vec<Value>)> {
                 stopped: sandboxes().collect(),
             }]),
         ),
-        (
-            "restore",
-            values(sandboxes().map(|sandbox| TakeBackAnswer { sandbox })),
-        ),
         ("batch", values(batch_results())),
         ("ls", values(lists())),
         ("ps", values([processes()])),
@@ -104,6 +103,13 @@ pub fn all() -> Vec<(&'static str, Vec<Value>)> {
         ("check", values(checks::answers())),
         ("apply", values(applications())),
         ("undo", values([undo()])),
+        ("snapshot", values(snapshot_answers())),
+        ("snapshots", values([snapshots()])),
+        ("restore", restores()),
+        ("fork", values(travel::forks())),
+        ("tree", values([tree()])),
+        ("pause", values(travel::pauses())),
+        ("resume", values(travel::resumes())),
         ("rm", values([remove()])),
         ("prune", values([prune()])),
         ("doctor", values(doctors())),
@@ -120,6 +126,15 @@ pub fn all() -> Vec<(&'static str, Vec<Value>)> {
         ("error", values(failures())),
     ];
     all.extend(learning::all());
+    all
+}
+
+/// Back to a snapshot, and back from the trash.
+fn restores() -> Vec<Value> {
+    let mut all = values(restore_answers());
+    all.extend(values(
+        sandboxes().map(|sandbox| TakeBackAnswer { sandbox }),
+    ));
     all
 }
 
@@ -152,6 +167,7 @@ pub fn sandbox() -> SandboxView {
         limits: Limits::agent(),
         agent: None,
         note: None,
+        lineage: None,
         created_at: BORN,
         touched_at: BORN,
         runs: 1,
@@ -176,6 +192,11 @@ fn other() -> SandboxView {
         limits: Limits::default(),
         agent: Some("claude".to_owned()),
         note: Some("migrate".to_owned()),
+        lineage: Some(LineageView {
+            parent: id(1),
+            snapshot: Some(travel::snapshot().id),
+            depth: 1,
+        }),
         runs: 0,
         warnings: vec!["the base is live".to_owned()],
         ..sandbox()

@@ -77,6 +77,14 @@ pub const WOULD_STOP: Label = Label::new("would stop", Tone::Dim);
 pub const WOULD_FREE: Label = Label::new("would free", Tone::Dim);
 /// Space was given back.
 pub const FREED: Label = Label::new("freed", Tone::Good);
+/// A sandbox is as it was.
+pub const RESTORED: Label = Label::new("restored", Tone::Good);
+/// Processes are gone.
+pub const ENDED: Label = Label::new("ended", Tone::Warn);
+/// Processes stand still.
+pub const PAUSED: Label = Label::new("paused", Tone::Warn);
+/// Processes go on.
+pub const RESUMED: Label = Label::new("resumed", Tone::Good);
 /// Files were copied.
 pub const COPIED: Label = Label::new("copied", Tone::Good);
 /// A file was written.

@@ -4,6 +4,15 @@ use agar_core::text;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
+/// A duration of microseconds, for a reader: `840 µs`, `4.2 ms`.
+pub fn micros(micros: u64) -> String {
+    match micros {
+        0..1000 => format!("{micros} µs"),
+        1000..10_000 => format!("{}.{} ms", micros / 1000, micros % 1000 / 100),
+        _ => duration(micros / 1000),
+    }
+}
+
 /// How long something took: `340 ms`, `14.2 s`, `3 m 5 s`, `2 h 4 m`.
 pub fn duration(millis: u64) -> String {
     let seconds = millis / 1000;

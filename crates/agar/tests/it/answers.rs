@@ -109,3 +109,27 @@ fn the_commands_output_is_not_mixed_with_the_answer() {
     checked("run", &outcome);
     assert_eq!(outcome.stderr, "from inside\n");
 }
+
+#[test]
+fn answers_about_snapshots_fit_their_schemas() {
+    let world = repository();
+    world.agar(["create", "--name", "calm-fern"]).success();
+    let script = "echo more >> notes.txt; sleep 1000 &";
+    world
+        .agar(["exec", "calm-fern", "--", "sh", "-c", script])
+        .success();
+    let taken = checked("snapshot", &world.agar(["snapshot", "--json"]));
+    assert_eq!(taken["snapshot"]["reference"], "calm-fern@s1");
+    assert_eq!(taken["snapshot"]["taken"], "running");
+    checked("pause", &world.agar(["pause", "--json"]));
+    checked("resume", &world.agar(["resume", "--json"]));
+    let back = checked("restore", &world.agar(["restore", "--json"]));
+    assert_eq!(back["ended"], 1);
+    let forked = world.agar(["fork", "calm-fern@s1", "-n", "2", "--json"]);
+    let forked = checked("fork", &forked);
+    assert_eq!(forked["forks"][1]["lineage"]["depth"], 1);
+    checked("snapshots", &world.agar(["snapshots", "--json"]));
+    checked("tree", &world.agar(["tree", "--json"]));
+    checked("inspect", &world.agar(["inspect", "calm-fern", "--json"]));
+    checked("rm", &world.agar(["rm", "--all", "--force", "--json"]));
+}

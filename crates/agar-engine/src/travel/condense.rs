@@ -1,0 +1,255 @@
+//! Fewer layers that show the same.
+//!
+//! Every snapshot of an idle sandbox adds a layer, and a name that nobody has is looked for in each.
+//! Runs of layers are therefore joined in the background. The joined layer is used from the next
+//! time on that a sandbox is laid anew; its parts stay for as long as a snapshot between them does.
+
+use crate::Engine;
+use crate::blueprint::Blueprint;
+use crate::failure::EngineError;
+use crate::here::Here;
+use crate::travel::{shelves, to_text};
+use agar_sandbox::snapshot;
+use agar_sandbox::spelling;
+use agar_store::{Joined, Sandbox, Scope, Snapshot};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// How many layers are joined at a time, and how many may lie there before they are.
+pub(crate) const RUN: usize = 16;
+
+/// So many layers are joined at once, whoever waits: far below what the kernel takes, and where a
+/// look at a missing name begins to be felt.
+pub(crate) const LAYERS_MAX: usize = 48;
+
+/// A run of layers, as it is recorded.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+struct Run(#[serde(with = "spelling::paths")] Vec<PathBuf>);
+
+/// Layers, topmost first, with every run that was joined replaced by the layer that stands for it.
+pub(crate) fn condensed(here: &Here, kept: Vec<PathBuf>) -> Result<Vec<PathBuf>, EngineError> {
+    if kept.len() < RUN {
+        return Ok(kept);
+    }
+    let joined = here.read(|store| store.joined())?;
+    Ok(replaced(kept, &parsed(&joined)))
+}
+
+pub(super) fn parsed(joined: &[Joined]) -> Vec<(PathBuf, Vec<PathBuf>)> {
+    let one = |joined: &Joined| {
+        let run: Run = serde_json::from_str(&joined.parts).ok()?;
+        Some((joined.layer.clone(), run.0))
+    };
+    let mut all: Vec<_> = joined.iter().filter_map(one).collect();
+    // A run of joined layers can be found only after its parts were.
+    all.sort();
+    all
+}
+
+/// Replaces runs until there is none left to replace.
+fn replaced(mut kept: Vec<PathBuf>, joined: &[(PathBuf, Vec<PathBuf>)]) -> Vec<PathBuf> {
+    loop {
+        let found = joined.iter().find_map(|(layer, run)| {
+            let at = kept
+                .windows(run.len().max(1))
+                .position(|window| window == run)?;
+            Some((at, run.len(), layer))
+        });
+        let Some((at, count, layer)) = found else {
+            return kept;
+        };
+        kept.splice(at..at + count, [layer.clone()]);
+    }
+}
+
+/// Has layers joined: in the background where there are many, at once where there are very many.
+pub(crate) fn tend(engine: &Engine, record: &Sandbox) -> Result<(), EngineError> {
+    let blueprint = Blueprint::of(record)?;
+    let most = blueprint.stacks.iter().map(|stack| stack.kept.len()).max();
+    if most.unwrap_or(0) > LAYERS_MAX {
+        condense(engine.here()?, record)?;
+    } else if most.unwrap_or(0) > RUN {
+        engine.later();
+    }
+    Ok(())
+}
+
+/// Joins layers wherever there are many, and uses what was joined in the records that nothing is
+/// mounted from. Answers how many layers were made.
+pub(crate) fn condense_all(engine: &Engine, here: &Here) -> Result<u64, EngineError> {
+    let mut made = 0;
+    let records = here.read(|store| store.sandboxes(here.project_id(), Scope::Kept))?;
+    for record in &records {
+        made += condense(here, record)?;
+        renew(engine, here, record)?;
+    }
+    Ok(made)
+}
+
+/// Joins the layers of one sandbox until few are left.
+pub(crate) fn condense(here: &Here, record: &Sandbox) -> Result<u64, EngineError> {
+    let blueprint = Blueprint::of(record)?;
+    let mut made = 0;
+    for stack in &blueprint.stacks {
+        let mut kept = condensed(here, stack.kept.clone())?;
+        while let Some(run) = next_run(&kept) {
+            let layer = join(here, record, run)?;
+            made += 1;
+            let joined = vec![(layer, run.to_vec())];
+            kept = replaced(kept, &joined);
+        }
+    }
+    Ok(made)
+}
+
+/// The oldest run of layers of the same level that is long enough to be joined.
+///
+/// A layer that stands for sixteen is joined with fifteen others like it, and so on: no file is
+/// linked more often than there are levels, and there are few.
+fn next_run(kept: &[PathBuf]) -> Option<&[PathBuf]> {
+    if kept.len() <= RUN {
+        return None;
+    }
+    let mut end = kept.len();
+    while end >= RUN {
+        let run = &kept[end - RUN..end];
+        let first = level(&run[RUN - 1]);
+        match run.iter().rposition(|layer| level(layer) != first) {
+            None => return Some(run),
+            Some(other) => end = end - RUN + other + 1,
+        }
+    }
+    None
+}
+
+/// How often a layer was joined, which its name tells.
+fn level(layer: &Path) -> u32 {
+    let name = layer.file_name().and_then(|name| name.to_str());
+    name.and_then(|name| {
+        name.strip_prefix("joined-")?
+            .split('-')
+            .next()?
+            .parse()
+            .ok()
+    })
+    .unwrap_or(0)
+}
+
+fn join(here: &Here, record: &Sandbox, run: &[PathBuf]) -> Result<PathBuf, EngineError> {
+    let level = run.first().map_or(0, |layer| level(layer)) + 1;
+    let directory = here.sandbox(record.id);
+    let names = directory.read_dir().into_iter().flatten().flatten();
+    let numbers = names.filter_map(|entry| {
+        let name = entry.file_name().into_string().ok()?;
+        let (_, number) = name.strip_prefix("joined-")?.split_once('-')?;
+        number.split('.').next()?.parse::<u64>().ok()
+    });
+    let number = numbers.max().unwrap_or(0) + 1;
+    let layer = directory.join(format!("joined-{level}-{number}"));
+    let part = snapshot::unfinished(&layer);
+    snapshot::join(run, &part)?;
+    fs_err::rename(&part, &layer).map_err(EngineError::io("finish a joined layer"))?;
+    let parts =
+        serde_json::to_string(&Run(run.to_vec())).map_err(|source| EngineError::Record {
+            alias: record.alias.clone(),
+            source,
+        })?;
+    here.write(|store| {
+        store.add_joined(&Joined {
+            layer: layer.clone(),
+            sandbox: record.id,
+            parts: parts.clone(),
+        })
+    })?;
+    Ok(layer)
+}
+
+/// Uses joined layers in the snapshots of a sandbox, and in the sandbox itself while it has no jail.
+fn renew(engine: &Engine, here: &Here, record: &Sandbox) -> Result<(), EngineError> {
+    let joined = parsed(&here.read(|store| store.joined())?);
+    if joined.is_empty() {
+        return Ok(());
+    }
+    let snapshots = here.read(|store| store.snapshots(record.id))?;
+    let renewed: Vec<(Snapshot, String)> = snapshots
+        .into_iter()
+        .filter_map(|snapshot| renewed(record, snapshot, &joined).transpose())
+        .collect::<Result<_, _>>()?;
+    here.write(|store| {
+        for (snapshot, stacks) in &renewed {
+            store.set_snapshot_stacks(snapshot.id, stacks)?;
+        }
+        Ok(())
+    })?;
+    let Some(_turn) = crate::turn::Turn::attempt(&here.sandbox(record.id))? else {
+        return Ok(());
+    };
+    let record = here.read(|store| store.sandbox(record.id))?;
+    if record.state.is_alive() || !record.state.has_layers() || record.pending.is_some() {
+        return Ok(());
+    }
+    let mut blueprint = Blueprint::of(&record)?;
+    for stack in &mut blueprint.stacks {
+        stack.kept = replaced(std::mem::take(&mut stack.kept), &joined);
+    }
+    let text = blueprint.to_text()?;
+    if text == record.stacks {
+        return Ok(());
+    }
+    here.write(|store| store.set_stacks(record.id, &text, engine.now()))
+}
+
+fn renewed(
+    record: &Sandbox,
+    snapshot: Snapshot,
+    joined: &[(PathBuf, Vec<PathBuf>)],
+) -> Result<Option<(Snapshot, String)>, EngineError> {
+    let mut trees = shelves(&record.alias, &snapshot)?;
+    for tree in &mut trees {
+        tree.kept = replaced(std::mem::take(&mut tree.kept), joined);
+    }
+    let text = to_text(&trees)?;
+    Ok((text != snapshot.stacks).then_some((snapshot, text)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layers(names: impl IntoIterator<Item = String>) -> Vec<PathBuf> {
+        names
+            .into_iter()
+            .map(|name| Path::new("/s").join(name))
+            .collect()
+    }
+
+    #[test]
+    fn layers_stay_few_however_many_snapshots_there_are() {
+        let mut kept: Vec<PathBuf> = Vec::new();
+        let mut joined = Vec::new();
+        let (mut most, mut linked) = (0, 0);
+        for number in 0..5000 {
+            kept.insert(0, Path::new("/s").join(format!("upper-0-{number}")));
+            while let Some(run) = next_run(&kept).map(<[PathBuf]>::to_vec) {
+                let name = format!("joined-{}-{}", level(&run[0]) + 1, joined.len());
+                joined.push((Path::new("/s").join(name), run));
+                linked += 1;
+                kept = replaced(kept, &joined[joined.len() - 1..]);
+            }
+            most = most.max(kept.len());
+        }
+        assert!(most <= 3 * RUN, "{most} layers");
+        assert!(linked <= 5000 / 15, "{linked} joins");
+    }
+
+    #[test]
+    fn a_run_is_replaced_only_where_it_is_whole() {
+        let all = layers(["d", "c", "b", "a"].map(str::to_owned));
+        let joined = vec![(PathBuf::from("/s/j"), layers(["c", "b"].map(str::to_owned)))];
+        let want = layers(["d", "j", "a"].map(str::to_owned));
+        assert_eq!(replaced(all, &joined), want);
+        let broken = layers(["d", "c", "a"].map(str::to_owned));
+        assert_eq!(replaced(broken.clone(), &joined), broken);
+    }
+}

@@ -1,0 +1,274 @@
+//! The note of a change of layers that was begun, and what becomes of one that nobody works on.
+
+use crate::Engine;
+use crate::blueprint::Blueprint;
+use crate::failure::EngineError;
+use crate::here::Here;
+use crate::turn::Turn;
+use agar_core::fault::{Fault as _, Kind};
+use agar_core::id::SnapshotId;
+use agar_core::seam::Timestamp;
+use agar_core::snapshot::{SnapshotKind, Taken};
+use agar_core::walls::BaseKind;
+use agar_sandbox::stack::Stack;
+use agar_sandbox::{snapshot, spelling};
+use agar_store::{Fact, Sandbox, Snapshot, StoreError, Writer};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// A change of a sandbox's layers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Note {
+    /// What the sandbox will be made of; nothing if that stays as it is.
+    pub(crate) arrival: Option<Arrival>,
+    /// The snapshot that will be there.
+    pub(crate) snapshot: Option<NewSnapshot>,
+    /// Directories that are made for it, and are of no use without it.
+    #[serde(with = "spelling::paths")]
+    pub(crate) made: Vec<PathBuf>,
+    /// Directories that are of no more use with it.
+    #[serde(with = "spelling::paths")]
+    pub(crate) spent: Vec<PathBuf>,
+    /// The snapshot that is returned to, and how many processes were ended for it.
+    pub(crate) restored: Option<(SnapshotId, u32)>,
+}
+
+/// What a sandbox will be made of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Arrival {
+    /// Its copy-on-write trees.
+    pub(crate) stacks: Vec<Stack>,
+    /// What they lie on.
+    pub(crate) base: BaseKind,
+    /// The generation they lie on, when frozen.
+    pub(crate) generation: Option<u64>,
+    /// Whether git inside must not trust the inodes that the index remembers.
+    pub(crate) minimal_git_stat: bool,
+}
+
+/// A snapshot that is about to be recorded.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct NewSnapshot {
+    pub(crate) id: SnapshotId,
+    /// Its name, if somebody chose one.
+    pub(crate) name: Option<String>,
+    pub(crate) kind: SnapshotKind,
+    pub(crate) note: Option<String>,
+    pub(crate) base: BaseKind,
+    pub(crate) generation: Option<u64>,
+    pub(crate) stacks: String,
+    pub(crate) taken: Taken,
+    pub(crate) frozen_us: Option<u64>,
+}
+
+impl Note {
+    /// Writes the note down, before anything is made.
+    pub(crate) fn begin(
+        &self,
+        engine: &Engine,
+        here: &Here,
+        record: &Sandbox,
+    ) -> Result<(), EngineError> {
+        let text = serde_json::to_string(self).map_err(|source| EngineError::Record {
+            alias: record.alias.clone(),
+            source,
+        })?;
+        here.write(|store| store.set_pending(record.id, Some(&text), engine.now()))
+    }
+
+    /// Makes the change true in one transaction, and clears away what it leaves over.
+    pub(crate) fn commit(
+        &self,
+        engine: &Engine,
+        here: &Here,
+        record: &Sandbox,
+    ) -> Result<Option<Snapshot>, EngineError> {
+        let text = self.blueprint(record)?;
+        let snapshot =
+            here.write(|store| self.record(store, record, text.as_deref(), engine.now()))?;
+        for path in &self.spent {
+            // What cannot go now goes with the sandbox.
+            drop(here.throw_away(path));
+        }
+        Ok(snapshot)
+    }
+
+    fn blueprint(&self, record: &Sandbox) -> Result<Option<String>, EngineError> {
+        let Some(arrival) = &self.arrival else {
+            return Ok(None);
+        };
+        let mut blueprint = Blueprint::of(record)?;
+        blueprint.stacks.clone_from(&arrival.stacks);
+        blueprint.minimal_git_stat = arrival.minimal_git_stat;
+        if (record.base, arrival.base) == (BaseKind::Live, BaseKind::Frozen) {
+            blueprint.live_since = Some(record.created);
+        }
+        if let (Some(copy), Some(project)) = (
+            &mut blueprint.copy,
+            arrival
+                .stacks
+                .iter()
+                .find(|stack| stack.role == agar_sandbox::stack::Role::Project),
+        ) {
+            copy.project.clone_from(&project.upper);
+        }
+        blueprint.to_text().map(Some)
+    }
+
+    fn record(
+        &self,
+        store: &Writer<'_>,
+        record: &Sandbox,
+        blueprint: Option<&str>,
+        at: Timestamp,
+    ) -> Result<Option<Snapshot>, StoreError> {
+        let snapshot = match &self.snapshot {
+            Some(new) => Some(new.record(store, record, at)?),
+            None => None,
+        };
+        if let (Some(arrival), Some(text)) = (&self.arrival, blueprint) {
+            store.set_stacks(record.id, text, at)?;
+            store.set_base(record.id, (arrival.base, arrival.generation), at)?;
+        }
+        let head = match (&self.restored, &snapshot) {
+            (Some((restored, _)), _) => Some(*restored),
+            (None, Some(snapshot)) => Some(snapshot.id),
+            (None, None) => record.head,
+        };
+        store.set_head(record.id, head, at)?;
+        if let Some((snapshot, ended)) = self.restored {
+            let fact = Fact::SnapshotRestored { snapshot, ended };
+            store.append(record.project, Some(record.id), at, &fact)?;
+        }
+        if record.pending.is_some() || !self.is_bare() {
+            store.set_pending(record.id, None, at)?;
+        }
+        Ok(snapshot)
+    }
+
+    /// Whether nothing is made on disk for it.
+    pub(crate) fn is_bare(&self) -> bool {
+        self.made.is_empty() && self.arrival.is_none()
+    }
+
+    /// Takes everything back that was made.
+    pub(crate) fn withdraw(
+        &self,
+        engine: &Engine,
+        here: &Here,
+        record: &Sandbox,
+    ) -> Result<(), EngineError> {
+        for path in &self.made {
+            here.throw_away(path)?;
+            here.throw_away(&snapshot::unfinished(path))?;
+        }
+        here.write(|store| store.set_pending(record.id, None, engine.now()))
+    }
+}
+
+impl NewSnapshot {
+    fn record(
+        &self,
+        store: &Writer<'_>,
+        record: &Sandbox,
+        at: Timestamp,
+    ) -> Result<Snapshot, StoreError> {
+        let number = store.read().next_snapshot_number(record.id)?;
+        let snapshot = Snapshot {
+            id: self.id,
+            sandbox: record.id,
+            number,
+            name: match &self.name {
+                Some(name) => name.clone(),
+                None => free_name(store, record, number)?,
+            },
+            kind: self.kind,
+            note: self.note.clone(),
+            parent: record.head,
+            base: self.base,
+            generation: self.generation,
+            stacks: self.stacks.clone(),
+            taken: self.taken,
+            frozen_us: self.frozen_us,
+            created: at,
+        };
+        store.add_snapshot(&snapshot)?;
+        Ok(snapshot)
+    }
+}
+
+/// A name that nobody chose: `s7`, or the next that is free.
+fn free_name(store: &Writer<'_>, record: &Sandbox, number: u64) -> Result<String, StoreError> {
+    let mut number = number;
+    loop {
+        let name = format!("s{number}");
+        if store.read().snapshot_named(record.id, &name)?.is_none() {
+            return Ok(name);
+        }
+        number += 1;
+    }
+}
+
+/// Finishes or reverses every change of layers that a crash cut short.
+pub(crate) fn settle_all(engine: &Engine, here: &Here) -> Result<(), EngineError> {
+    for record in here.read(|store| store.sandboxes_pending())? {
+        // Whoever works on it has the turn; whoever died does not.
+        if let Ok(Some(turn)) = Turn::attempt(&here.sandbox(record.id)) {
+            let record = here.read(|store| store.sandbox(record.id))?;
+            // What cannot be settled now is found again by the next command.
+            drop(settle(engine, here, &record));
+            drop(turn);
+        }
+    }
+    Ok(())
+}
+
+/// The same for one sandbox. The caller has the turn.
+pub(crate) fn settle(engine: &Engine, here: &Here, record: &Sandbox) -> Result<(), EngineError> {
+    let Some(text) = &record.pending else {
+        return Ok(());
+    };
+    let note: Note = serde_json::from_str(text).map_err(|source| EngineError::Record {
+        alias: record.alias.clone(),
+        source,
+    })?;
+    if !is_in_force(engine, here, record, &note)? {
+        return note.withdraw(engine, here, record);
+    }
+    let mut note = note;
+    if let Some(new) = &mut note.snapshot
+        && let Some(name) = &new.name
+        && here
+            .read(|store| store.snapshot_named(record.id, name))?
+            .is_some()
+    {
+        // Somebody else took the name since.
+        new.name = None;
+    }
+    note.commit(engine, here, record).map(drop)
+}
+
+/// Whether commands already write where the note says. Without a jail nobody writes anywhere, and
+/// going on loses nothing, if everything that it takes is there.
+fn is_in_force(
+    engine: &Engine,
+    here: &Here,
+    record: &Sandbox,
+    note: &Note,
+) -> Result<bool, EngineError> {
+    if note.arrival.is_none() {
+        // Clones, of which nobody knows whether they are whole.
+        return Ok(false);
+    }
+    let is_new = |path: &Path| note.made.iter().any(|made| made == path);
+    let status = here
+        .keeper(engine, record.id)
+        .and_then(|keeper| keeper.status());
+    match status {
+        Ok(status) => Ok(status.uppers.iter().any(|upper| is_new(upper.as_path()))),
+        Err(error) if error.kind() == Kind::NotFound => {
+            Ok(note.made.iter().all(|path| path.is_dir()))
+        }
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,146 @@
+//! New places for changes, and putting them in force.
+
+use crate::failure::EngineError;
+use crate::here::Here;
+use crate::travel::note::Note;
+use crate::{Engine, raise};
+use agar_core::state::State;
+use agar_jail::client::{Laid, Remount};
+use agar_sandbox::snapshot;
+use agar_sandbox::stack::Stack;
+use agar_store::Sandbox;
+use std::path::{Path, PathBuf};
+
+/// Names for new directories of one sandbox.
+#[derive(Debug)]
+pub(crate) struct Places {
+    directory: PathBuf,
+    number: u64,
+}
+
+impl Places {
+    /// Names that no directory of the sandbox has.
+    pub(crate) fn of(here: &Here, record: &Sandbox) -> Self {
+        let directory = here.sandbox(record.id);
+        let names = directory.read_dir().into_iter().flatten().flatten();
+        let numbers = names.filter_map(|entry| {
+            let name = entry.file_name().into_string().ok()?;
+            let mut parts = name.splitn(3, '-').skip(2);
+            parts.next()?.parse::<u64>().ok()
+        });
+        Self {
+            number: numbers.max().unwrap_or(0) + 1,
+            directory,
+        }
+    }
+
+    /// A place for what the tree of this number in the list is given.
+    pub(crate) fn name(&self, word: &str, tree: usize) -> PathBuf {
+        self.directory
+            .join(format!("{word}-{tree}-{}", self.number))
+    }
+}
+
+/// How a change came into force.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Force {
+    /// Without a jail there was nothing to do.
+    Stopped,
+    /// The jail took the new layers; so many processes were ended for it.
+    Laid {
+        /// Processes that were ended.
+        ended: u32,
+    },
+    /// Something runs inside, and nothing was done.
+    Busy,
+    /// The jail could not take them, and was ended with so many processes.
+    Ended {
+        /// Processes that were ended.
+        ended: u32,
+    },
+}
+
+/// Whether whoever runs inside is ended for new layers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Guests {
+    /// They stay, and nothing is done.
+    Stay,
+    /// They are ended.
+    Leave,
+}
+
+/// Makes the directories of a note that hold changes from now on, and has the jail use them.
+///
+/// `now` is what the sandbox is made of until then.
+pub(crate) fn enact(
+    engine: &Engine,
+    here: &Here,
+    (record, now): (&Sandbox, &[Stack]),
+    note: &Note,
+    guests: Guests,
+) -> Result<Force, EngineError> {
+    let Some(arrival) = &note.arrival else {
+        return Ok(Force::Stopped);
+    };
+    make(note, &arrival.stacks)?;
+    if !matches!(record.state, State::Running | State::Paused) {
+        return Ok(Force::Stopped);
+    }
+    let moved = |stack: &&Stack| now.iter().all(|old| old.upper != stack.upper);
+    let overlays: Vec<_> = arrival
+        .stacks
+        .iter()
+        .filter(moved)
+        .map(raise::overlay)
+        .collect();
+    let fits = arrival.stacks.len() == now.len()
+        && arrival
+            .stacks
+            .iter()
+            .filter(moved)
+            .all(|stack| stack.role.can_be_kept());
+    let laid = match here.keeper(engine, record.id) {
+        Ok(keeper) if fits => keeper.remount(&Remount {
+            overlays,
+            layers: raise::counted(&arrival.stacks),
+            evict: guests == Guests::Leave,
+        })?,
+        Ok(keeper) => {
+            let ended = keeper.status()?.processes;
+            if guests == Guests::Stay && ended > 0 {
+                return Ok(Force::Busy);
+            }
+            raise::down_in_turn(engine, here, record)?;
+            return Ok(Force::Ended { ended });
+        }
+        // It died; nothing is mounted any more.
+        Err(_) => return Ok(Force::Stopped),
+    };
+    match laid {
+        Laid::Done { ended } => Ok(Force::Laid { ended }),
+        Laid::Busy => Ok(Force::Busy),
+        Laid::Unable(_) | Laid::Lost(_) => {
+            raise::down_in_turn(engine, here, record)?;
+            Ok(Force::Ended { ended: 0 })
+        }
+    }
+}
+
+/// Makes the uppers and work directories that a note promises.
+fn make(note: &Note, stacks: &[Stack]) -> Result<(), EngineError> {
+    let is_new = |path: &Path| note.made.iter().any(|made| made == path);
+    for stack in stacks {
+        let failed = || {
+            let target = stack.target.display();
+            EngineError::io(format!("make a layer for the changes to {target}"))
+        };
+        if is_new(&stack.work) {
+            snapshot::make_private(&stack.work).map_err(failed())?;
+        }
+        if is_new(&stack.upper) && !stack.upper.exists() {
+            let model = snapshot::model(&stack.kept, &stack.lowers).unwrap_or(&stack.target);
+            snapshot::make_upper(&stack.upper, model).map_err(failed())?;
+        }
+    }
+    Ok(())
+}

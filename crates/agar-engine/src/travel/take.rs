@@ -1,0 +1,340 @@
+//! Taking a snapshot.
+
+use crate::Engine;
+use crate::blueprint::Blueprint;
+use crate::failure::EngineError;
+use crate::here::Here;
+use crate::travel::clones::{self, Clone};
+use crate::travel::frozen::{Ground, Left};
+use crate::travel::note::{Arrival, NewSnapshot, Note, settle};
+use crate::travel::rotate::{Force, Guests, Places, enact};
+use crate::travel::{condensed, to_text};
+use agar_core::snapshot::{SnapshotKind, Taken};
+use agar_core::state::State;
+use agar_sandbox::snapshot::{Shelf, is_untouched};
+use agar_sandbox::stack::{Role, Stack};
+use agar_store::{Sandbox, Snapshot};
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// The snapshot that is wanted.
+#[derive(Debug)]
+pub(crate) struct Wish<'a> {
+    pub(crate) name: Option<&'a str>,
+    pub(crate) note: Option<&'a str>,
+    pub(crate) kind: SnapshotKind,
+}
+
+/// A snapshot that was taken.
+#[derive(Debug)]
+pub(crate) struct Took {
+    pub(crate) snapshot: Snapshot,
+    /// Whether the jail, in which nothing ran, had to be ended for it.
+    pub(crate) jail_ended: bool,
+}
+
+/// Takes a snapshot of a sandbox. The caller has the turn and a record that is settled.
+pub(crate) fn take(
+    engine: &Engine,
+    here: &Here,
+    record: &Sandbox,
+    wish: &Wish<'_>,
+) -> Result<Took, EngineError> {
+    let may_rotate = match record.state {
+        State::Running | State::Finished | State::Promoted => true,
+        State::Paused => false,
+        State::Creating | State::Discarded | State::Collected => {
+            return Err(EngineError::WrongState {
+                doing: "take a snapshot of",
+                alias: record.alias.clone(),
+                state: record.state,
+            });
+        }
+    };
+    let blueprint = Blueprint::of(record)?;
+    let taking = Taking {
+        ground: Ground::of(engine, here, record, &blueprint)?,
+        places: Places::of(here, record),
+        engine,
+        here,
+        record,
+        blueprint: &blueprint,
+        wish,
+    };
+    if may_rotate
+        && blueprint.copy.is_none()
+        && let Some(took) = taking.rotate()?
+    {
+        return Ok(took);
+    }
+    taking.clone_all()
+}
+
+/// Whether nothing was written in a sandbox since its last snapshot, as far as a glance tells.
+pub(crate) fn is_at_rest(record: &Sandbox, blueprint: &Blueprint) -> bool {
+    let quiet = |stack: &Stack| {
+        if stack.role.can_be_kept() {
+            is_untouched(stack)
+        } else {
+            !clones::holds_something(&stack.upper)
+        }
+    };
+    record.head.is_some() && blueprint.copy.is_none() && blueprint.stacks.iter().all(quiet)
+}
+
+/// A snapshot under way.
+struct Taking<'a> {
+    engine: &'a Engine,
+    here: &'a Here,
+    record: &'a Sandbox,
+    blueprint: &'a Blueprint,
+    wish: &'a Wish<'a>,
+    ground: Ground,
+    places: Places,
+}
+
+/// What a snapshot will consist of.
+#[derive(Default)]
+struct Parts {
+    shelves: Vec<Shelf>,
+    stacks: Vec<Stack>,
+    clones: Vec<Clone>,
+    made: Vec<PathBuf>,
+    spent: Vec<PathBuf>,
+    moved: bool,
+}
+
+impl Taking<'_> {
+    /// Keeps the uppers as layers and puts new ones in their place: takes the same time whatever was
+    /// written. Nothing if something runs inside.
+    fn rotate(&self) -> Result<Option<Took>, EngineError> {
+        let mut parts = Parts::default();
+        for (tree, stack) in self.blueprint.stacks.iter().enumerate() {
+            self.rotate_one(tree, stack, &mut parts)?;
+        }
+        for (index, left) in self.ground.bulk.iter().enumerate() {
+            self.add_left(self.blueprint.stacks.len() + index, left, None, &mut parts);
+        }
+        let taken = if self.record.state == State::Running {
+            Taken::Idle
+        } else {
+            Taken::Stopped
+        };
+        let note = Note {
+            snapshot: Some(self.snapshot(&parts, taken)?),
+            arrival: parts.moved.then_some(Arrival {
+                stacks: parts.stacks,
+                base: self.ground.base,
+                generation: self.ground.generation,
+                minimal_git_stat: self.ground.minimal_git_stat,
+            }),
+            made: parts.made,
+            spent: parts.spent,
+            restored: None,
+        };
+        if note.is_bare() {
+            return self.commit(&note, false).map(Some);
+        }
+        note.begin(self.engine, self.here, self.record)?;
+        let force = clones::make(&parts.clones).and_then(|()| {
+            let now = (self.record, self.blueprint.stacks.as_slice());
+            enact(self.engine, self.here, now, &note, Guests::Stay)
+        });
+        match force {
+            Ok(Force::Busy) => {
+                note.withdraw(self.engine, self.here, self.record)?;
+                Ok(None)
+            }
+            Ok(force) => {
+                let jail_ended = matches!(force, Force::Ended { .. });
+                self.commit(&note, jail_ended).map(Some)
+            }
+            Err(error) => {
+                self.settle();
+                Err(error)
+            }
+        }
+    }
+
+    fn rotate_one(&self, tree: usize, stack: &Stack, parts: &mut Parts) -> Result<(), EngineError> {
+        if !stack.role.can_be_kept() {
+            self.clone_one(tree, stack, parts);
+            parts.stacks.push(stack.clone());
+            return Ok(());
+        }
+        let lowers = self.lowers(stack);
+        if lowers == stack.lowers && is_untouched(stack) {
+            parts.shelves.push(Shelf::from(stack));
+            parts.stacks.push(stack.clone());
+            return Ok(());
+        }
+        let kept = std::iter::once(&stack.upper).chain(&stack.kept);
+        let kept = condensed(self.here, kept.cloned().collect())?;
+        parts.shelves.push(Shelf {
+            role: stack.role,
+            target: stack.target.clone(),
+            kept: kept.clone(),
+            lowers: lowers.clone(),
+        });
+        let next = Stack {
+            role: stack.role,
+            target: stack.target.clone(),
+            upper: self.places.name("upper", tree),
+            work: self.places.name("work", tree),
+            kept,
+            lowers,
+        };
+        parts.spent.push(stack.work.clone());
+        parts.push(next);
+        Ok(())
+    }
+
+    /// A directory that stays live below a base that was frozen just now; what the sandbox wrote to
+    /// it lies in the project's layer, or in the clone of it.
+    fn add_left(&self, tree: usize, left: &Left, clone: Option<&PathBuf>, parts: &mut Parts) {
+        let project = self.blueprint.project_stack().map(|stack| &stack.upper);
+        let layer = clone.or(project).map(|layer| layer.join(&left.path));
+        let kept: Vec<PathBuf> = layer.filter(|_| left.written).into_iter().collect();
+        let keep = Shelf {
+            role: Left::ROLE,
+            target: left.target.clone(),
+            kept: kept.clone(),
+            lowers: left.lowers(),
+        };
+        parts.push(Stack {
+            role: keep.role,
+            target: keep.target.clone(),
+            upper: self.places.name("upper", tree),
+            work: self.places.name("work", tree),
+            kept,
+            lowers: keep.lowers.clone(),
+        });
+        parts.shelves.push(keep);
+    }
+
+    /// Clones what was written, while everything inside stands still.
+    fn clone_all(&self) -> Result<Took, EngineError> {
+        let mut parts = Parts::default();
+        for (tree, stack) in self.blueprint.stacks.iter().enumerate() {
+            self.clone_one(tree, stack, &mut parts);
+        }
+        let project = parts.shelves.iter().find(|keep| keep.role == Role::Project);
+        let clone = project.and_then(|keep| keep.kept.first()).cloned();
+        for (index, left) in self.ground.bulk.iter().enumerate() {
+            let mut bulk = Parts::default();
+            let tree = self.blueprint.stacks.len() + index;
+            self.add_left(tree, left, clone.as_ref(), &mut bulk);
+            parts.shelves.append(&mut bulk.shelves);
+        }
+        let mut note = Note {
+            snapshot: Some(self.snapshot(&parts, Taken::Running)?),
+            arrival: None,
+            made: parts.made,
+            spent: Vec::new(),
+            restored: None,
+        };
+        note.begin(self.engine, self.here, self.record)?;
+        match self.clone_still(&parts.clones) {
+            Ok(frozen_us) => {
+                if let Some(new) = &mut note.snapshot {
+                    new.frozen_us = frozen_us;
+                    new.taken = match frozen_us {
+                        Some(_) => Taken::Running,
+                        None => Taken::Stopped,
+                    };
+                }
+                self.commit(&note, false)
+            }
+            Err(error) => {
+                self.settle();
+                Err(error)
+            }
+        }
+    }
+
+    /// Clones, and says for how many microseconds everything stood still.
+    fn clone_still(&self, clones: &[Clone]) -> Result<Option<u64>, EngineError> {
+        if self.record.state != State::Running {
+            clones::make(clones)?;
+            return Ok((self.record.state == State::Paused).then_some(0));
+        }
+        let keeper = self.here.keeper(self.engine, self.record.id)?;
+        // Measures real processes on a real kernel; there is nothing to simulate.
+        let began = Instant::now();
+        let still = keeper.freeze()?;
+        clones::make(clones)?;
+        still.end()?;
+        Ok(Some(
+            u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX),
+        ))
+    }
+
+    fn clone_one(&self, tree: usize, stack: &Stack, parts: &mut Parts) {
+        let mut keep = Shelf::from(stack);
+        keep.lowers = self.lowers(stack);
+        let written = if stack.role.can_be_kept() {
+            !is_untouched(stack)
+        } else {
+            clones::holds_something(&stack.upper)
+        };
+        if written {
+            let target = self.places.name("kept", tree);
+            parts.clones.push(Clone {
+                source: stack.upper.clone(),
+                target: target.clone(),
+            });
+            parts.made.push(target.clone());
+            keep.kept.insert(0, target);
+        }
+        parts.shelves.push(keep);
+    }
+
+    fn lowers(&self, stack: &Stack) -> Vec<PathBuf> {
+        match stack.role {
+            Role::Project => self.ground.lowers.clone(),
+            Role::Bulk | Role::Home | Role::Root => stack.lowers.clone(),
+        }
+    }
+
+    fn snapshot(&self, parts: &Parts, taken: Taken) -> Result<NewSnapshot, EngineError> {
+        Ok(NewSnapshot {
+            id: self.engine.new_snapshot_id(),
+            name: self.wish.name.map(str::to_owned),
+            kind: self.wish.kind,
+            note: self.wish.note.map(str::to_owned),
+            base: self.ground.base,
+            generation: self.ground.generation,
+            stacks: to_text(&parts.shelves)?,
+            taken,
+            frozen_us: None,
+        })
+    }
+
+    fn commit(&self, note: &Note, jail_ended: bool) -> Result<Took, EngineError> {
+        let snapshot = note.commit(self.engine, self.here, self.record)?;
+        let snapshot = snapshot.ok_or_else(|| {
+            EngineError::Invalid("a snapshot was taken and not recorded".to_owned())
+        })?;
+        Ok(Took {
+            snapshot,
+            jail_ended,
+        })
+    }
+
+    /// Takes back or finishes what failed half way; if that fails too, the next command does it.
+    fn settle(&self) {
+        if let Ok(record) = self.here.read(|store| store.sandbox(self.record.id)) {
+            drop(settle(self.engine, self.here, &record));
+        }
+    }
+}
+
+impl Parts {
+    /// A tree whose changes go to a new place.
+    fn push(&mut self, stack: Stack) {
+        self.made.push(stack.upper.clone());
+        self.made.push(stack.work.clone());
+        self.stacks.push(stack);
+        self.moved = true;
+    }
+}

@@ -1,0 +1,511 @@
+//! Snapshots, restores, forks and pauses.
+
+use crate::desk::{Desk, capture};
+use agar_core::fault::{Fault as _, Kind};
+use agar_core::snapshot::{SnapshotKind, Taken};
+use agar_core::state::State;
+use agar_engine::apply::{ApplyRequest, apply};
+use agar_engine::create::{CreateRequest, create};
+use agar_engine::diff::{DiffRequest, diff};
+use agar_engine::exec::{ExecRequest, exec};
+use agar_engine::fork::{ForkAnswer, ForkRequest, fork};
+use agar_engine::list::{ListRequest, list};
+use agar_engine::pause::{PauseRequest, ResumeRequest, pause, resume};
+use agar_engine::prune::{PruneRequest, prune};
+use agar_engine::remove::{RemoveRequest, remove};
+use agar_engine::restore::{RestoreAnswer, RestoreRequest, restore};
+use agar_engine::snapshot::{SnapshotAnswer, SnapshotRequest, snapshot};
+use agar_engine::snapshots::{SnapshotsRequest, snapshots};
+use agar_engine::tree::{TreeRequest, tree};
+use agar_engine::upkeep::{UpkeepRequest, upkeep};
+use agar_engine::{Command, Engine, SandboxOptions};
+
+/// A project with sandboxes, and one engine that drives them all.
+pub(crate) struct Yard {
+    pub(crate) desk: Desk,
+    pub(crate) engine: Engine,
+}
+
+impl Yard {
+    pub(crate) fn new() -> Self {
+        let desk = Desk::new();
+        desk.write("file", "base\n");
+        fs_err::create_dir(desk.project().join("src")).unwrap();
+        desk.write("src/lib.rs", "fn main() {}\n");
+        let engine = desk.engine();
+        Self { desk, engine }
+    }
+
+    pub(crate) fn create(&self, alias: &str) {
+        self.create_with(alias, SandboxOptions::default());
+    }
+
+    pub(crate) fn create_with(&self, alias: &str, options: SandboxOptions) {
+        let request = CreateRequest {
+            alias: Some(alias.to_owned()),
+            options,
+        };
+        create(&self.engine, &request).unwrap();
+    }
+
+    pub(crate) fn say(&self, sandbox: &str, script: &str) -> String {
+        let request = ExecRequest {
+            sandbox: Some(sandbox.to_owned()),
+            command: Command::new(["sh", "-c", script]),
+            ..ExecRequest::default()
+        };
+        let mut output = Vec::new();
+        exec(&self.engine, &request, capture(&mut output)).unwrap();
+        String::from_utf8(output).unwrap()
+    }
+
+    pub(crate) fn snapshot(&self, sandbox: &str, name: &str) -> SnapshotAnswer {
+        let request = SnapshotRequest {
+            sandbox: Some(sandbox.to_owned()),
+            name: Some(name.to_owned()),
+            note: None,
+        };
+        snapshot(&self.engine, &request).unwrap()
+    }
+
+    pub(crate) fn restore(&self, name: &str) -> RestoreAnswer {
+        let request = RestoreRequest {
+            snapshot: Some(name.to_owned()),
+        };
+        restore(&self.engine, &request).unwrap()
+    }
+
+    pub(crate) fn fork(&self, source: &str, alias: &str) -> ForkAnswer {
+        let request = ForkRequest {
+            source: Some(source.to_owned()),
+            alias: Some(alias.to_owned()),
+            ..ForkRequest::default()
+        };
+        fork(&self.engine, &request).unwrap()
+    }
+
+    pub(crate) fn state(&self, alias: &str) -> State {
+        let all = list(&self.engine, &ListRequest::default()).unwrap();
+        let found = all.sandboxes.iter().find(|it| it.sandbox.alias == alias);
+        found.unwrap().sandbox.state
+    }
+
+    pub(crate) fn remove(&self, name: &str) {
+        let request = RemoveRequest {
+            sandboxes: vec![name.to_owned()],
+            force: true,
+            ..RemoveRequest::default()
+        };
+        remove(&self.engine, &request).unwrap();
+    }
+
+    fn names(&self, sandbox: &str) -> Vec<String> {
+        let request = SnapshotsRequest {
+            sandbox: Some(sandbox.to_owned()),
+        };
+        let all = snapshots(&self.engine, &request).unwrap().snapshots;
+        all.into_iter().map(|it| it.snapshot.name).collect()
+    }
+}
+
+impl Drop for Yard {
+    fn drop(&mut self) {
+        let request = RemoveRequest {
+            all: true,
+            force: true,
+            ..RemoveRequest::default()
+        };
+        drop(remove(&self.engine, &request));
+    }
+}
+
+#[test]
+fn an_idle_sandbox_returns_to_a_snapshot_and_from_there_to_what_it_left() {
+    let yard = Yard::new();
+    yard.create("calm-fern");
+    yard.say("calm-fern", "echo one > made; echo more >> file");
+    let taken = yard.snapshot("calm-fern", "first");
+    assert_eq!(taken.snapshot.taken, Taken::Idle);
+    assert_eq!(taken.snapshot.reference, "calm-fern@first");
+    assert!(!taken.jail_ended);
+    yard.say(
+        "calm-fern",
+        "rm made; echo two > other; rm -r src; mkdir src; echo x > src/x",
+    );
+    let back = yard.restore("calm-fern@first");
+    assert_eq!((back.ended, back.jail_ended), (0, false));
+    let left = back.left.unwrap();
+    assert_eq!(left.kind, SnapshotKind::BeforeRestore);
+    assert_eq!(yard.state("calm-fern"), State::Running);
+    let all = yard.say("calm-fern", "cat made file; find . | sort");
+    assert_eq!(
+        all,
+        "one\nbase\nmore\n.\n./file\n./made\n./src\n./src/lib.rs\n"
+    );
+    yard.restore(&left.reference);
+    let all = yard.say("calm-fern", "cat other; find . | sort");
+    assert_eq!(all, "two\n.\n./file\n./other\n./src\n./src/x\n");
+    assert_eq!(yard.desk.read("file"), "base\n");
+}
+
+#[test]
+fn a_sandbox_without_a_jail_has_snapshots_too() {
+    let yard = Yard::new();
+    let (answer, _) = yard.desk.run("echo one > made");
+    let alias = answer.sandbox.alias;
+    let taken = yard.snapshot(&alias, "first");
+    assert_eq!(taken.snapshot.taken, Taken::Stopped);
+    yard.say(&alias, "rm made file");
+    let back = yard.restore(&format!("{alias}@first"));
+    assert_eq!(back.ended, 0);
+    assert_eq!(yard.say(&alias, "cat made file"), "one\nbase\n");
+}
+
+#[test]
+fn what_runs_stands_still_for_a_snapshot_and_is_ended_by_a_restore() {
+    let yard = Yard::new();
+    yard.create("calm-fern");
+    yard.say("calm-fern", "echo one > made; sleep 1000 & ");
+    let taken = yard.snapshot("calm-fern", "first");
+    assert_eq!(taken.snapshot.taken, Taken::Running);
+    assert!(taken.snapshot.frozen_us.is_some());
+    yard.say("calm-fern", "echo two > made");
+    let back = yard.restore("calm-fern@first");
+    assert_eq!(back.ended, 1);
+    assert_eq!(yard.say("calm-fern", "cat made"), "one\n");
+}
+
+#[test]
+fn a_fork_has_everything_of_its_parent_and_nothing_of_its_siblings() {
+    let yard = Yard::new();
+    yard.create("calm-fern");
+    yard.say("calm-fern", "echo one > made; rm file");
+    yard.snapshot("calm-fern", "first");
+    yard.say("calm-fern", "echo late > late");
+    let here = yard.fork("calm-fern@first", "brave-otter");
+    assert_eq!(here.forks[0].lineage.as_ref().unwrap().depth, 1);
+    let now = yard.fork("calm-fern", "dim-reed");
+    assert_eq!(now.snapshot.kind, SnapshotKind::BeforeFork);
+    assert_eq!(yard.say("brave-otter", "ls; echo b > mine"), "made\nsrc\n");
+    assert_eq!(
+        yard.say("dim-reed", "ls; echo d > mine"),
+        "late\nmade\nsrc\n"
+    );
+    assert_eq!(yard.say("calm-fern", "ls"), "late\nmade\nsrc\n");
+    assert_eq!(yard.say("brave-otter", "cat mine"), "b\n");
+    // A fork of a fork, after its ancestors are gone for good.
+    let deep = yard.fork("brave-otter", "last-moss");
+    assert_eq!(deep.forks[0].lineage.as_ref().unwrap().depth, 2);
+    for alias in ["calm-fern", "brave-otter"] {
+        yard.remove(alias);
+    }
+    let request = PruneRequest {
+        empty_trash: true,
+        ..PruneRequest::default()
+    };
+    prune(&yard.engine, &request).unwrap();
+    assert_eq!(
+        yard.say("last-moss", "cat made mine; ls"),
+        "one\nb\nmade\nmine\nsrc\n"
+    );
+    yard.remove("last-moss");
+    yard.remove("dim-reed");
+    prune(&yard.engine, &request).unwrap();
+    prune(&yard.engine, &request).unwrap();
+    assert_eq!(yard.desk.left_in_state("sandboxes"), 0);
+}
+
+#[test]
+fn a_change_set_is_the_difference_to_the_base_whatever_snapshots_lie_between() {
+    let yard = Yard::new();
+    yard.create("calm-fern");
+    yard.say(
+        "calm-fern",
+        "echo one > made; echo more >> file; rm src/lib.rs",
+    );
+    yard.snapshot("calm-fern", "first");
+    yard.say(
+        "calm-fern",
+        "echo two >> made; git init -q . 2>/dev/null; rm -rf .git",
+    );
+    yard.snapshot("calm-fern", "second");
+    yard.say(
+        "calm-fern",
+        "rm made; echo fn > src/lib.rs; mkdir d; echo x > d/x",
+    );
+    let request = DiffRequest {
+        sandbox: Some("calm-fern".to_owned()),
+        ..DiffRequest::default()
+    };
+    let answer = diff(&yard.engine, &request).unwrap();
+    let files: Vec<&str> = answer
+        .changes
+        .files
+        .iter()
+        .filter(|file| file.what == "file")
+        .map(|file| file.path.as_str())
+        .collect();
+    assert_eq!(files, ["d/x", "file", "src/lib.rs"]);
+}
+
+#[test]
+fn a_paused_sandbox_takes_no_command_until_it_is_resumed() {
+    let yard = Yard::new();
+    yard.create("calm-fern");
+    yard.say("calm-fern", "sleep 1000 &");
+    let sandbox = Some("calm-fern".to_owned());
+    let answer = pause(
+        &yard.engine,
+        &PauseRequest {
+            sandbox: sandbox.clone(),
+        },
+    )
+    .unwrap();
+    assert_eq!((answer.sandbox.state, answer.processes), (State::Paused, 1));
+    let request = ExecRequest {
+        sandbox: sandbox.clone(),
+        command: Command::new(["true"]),
+        ..ExecRequest::default()
+    };
+    let error = exec(&yard.engine, &request, capture(&mut Vec::new())).unwrap_err();
+    assert_eq!(error.kind(), Kind::Conflict);
+    assert_eq!(
+        yard.snapshot("calm-fern", "still").snapshot.taken,
+        Taken::Running
+    );
+    let answer = resume(&yard.engine, &ResumeRequest { sandbox }).unwrap();
+    assert_eq!(
+        (answer.sandbox.state, answer.processes),
+        (State::Running, 1)
+    );
+    assert_eq!(yard.say("calm-fern", "echo on"), "on\n");
+    let error = resume(&yard.engine, &ResumeRequest::default()).unwrap_err();
+    assert_eq!(error.kind(), Kind::Conflict);
+}
+
+#[test]
+fn many_snapshots_become_few_layers_and_all_of_them_can_be_returned_to() {
+    let yard = Yard::new();
+    yard.create("calm-fern");
+    for number in 0..40 {
+        yard.say(
+            "calm-fern",
+            &format!(
+                "echo {number} > n; echo {number} > n{number}; rm -f n{}",
+                number - 3
+            ),
+        );
+        yard.snapshot("calm-fern", &format!("at{number}"));
+        if number == 20 {
+            assert!(
+                upkeep(&yard.engine, &UpkeepRequest::default())
+                    .unwrap()
+                    .joined
+                    > 0
+            );
+        }
+    }
+    assert_eq!(
+        upkeep(&yard.engine, &UpkeepRequest::default())
+            .unwrap()
+            .joined,
+        1
+    );
+    for number in [0, 7, 15, 16, 20, 31, 39] {
+        yard.restore(&format!("calm-fern@at{number}"));
+        let want = (0..3)
+            .rev()
+            .filter(|back| number >= *back)
+            .map(|back| format!("n{}\n", number - back));
+        let mut want: Vec<String> = want.collect();
+        want.sort();
+        let seen = yard.say("calm-fern", "cat n; ls -d n?*");
+        assert_eq!(seen, format!("{number}\n{}", want.concat()), "{number}");
+    }
+    let mounted = yard.say(
+        "calm-fern",
+        "grep -o 'lowerdir+\\?=' /proc/self/mountinfo | wc -l",
+    );
+    assert!(mounted.trim().parse::<u32>().unwrap() < 60, "{mounted}");
+}
+
+#[test]
+fn a_snapshot_can_be_removed_and_takes_only_its_own_layers() {
+    let yard = Yard::new();
+    yard.create("calm-fern");
+    for name in ["a", "b", "c"] {
+        yard.say("calm-fern", &format!("echo {name} > {name}"));
+        yard.snapshot("calm-fern", name);
+    }
+    yard.remove("calm-fern@b");
+    assert_eq!(yard.names("calm-fern"), ["a", "c"]);
+    yard.restore("calm-fern@c");
+    assert_eq!(yard.say("calm-fern", "cat a b c"), "a\nb\nc\n");
+    let drawn = tree(&yard.engine, &TreeRequest::default()).unwrap();
+    let points = &drawn.roots[0].snapshots;
+    assert_eq!(points[1].snapshot.parent, Some(points[0].snapshot.id));
+    let request = RestoreRequest {
+        snapshot: Some("calm-fern@d".to_owned()),
+    };
+    assert_eq!(
+        restore(&yard.engine, &request).unwrap_err().kind(),
+        Kind::NotFound
+    );
+}
+
+#[test]
+fn what_is_outside_the_project_travels_too() {
+    let yard = Yard::new();
+    let home = yard.desk.home();
+    let home = home.display();
+    yard.create("calm-fern");
+    yard.say("calm-fern", &format!("echo one > {home}/note"));
+    yard.snapshot("calm-fern", "first");
+    yard.say(
+        "calm-fern",
+        &format!("echo two > {home}/note; echo x > made"),
+    );
+    let back = yard.restore("calm-fern@first");
+    assert!(back.jail_ended);
+    assert_eq!(
+        yard.say("calm-fern", &format!("cat {home}/note; ls")),
+        "one\nfile\nsrc\n"
+    );
+    yard.fork("calm-fern@first", "dim-reed");
+    assert_eq!(
+        yard.say(
+            "dim-reed",
+            &format!("cat {home}/note; echo f > {home}/note")
+        ),
+        "one\n"
+    );
+    assert_eq!(yard.say("calm-fern", &format!("cat {home}/note")), "one\n");
+}
+
+#[test]
+fn a_live_base_is_frozen_by_its_first_snapshot() {
+    let yard = Yard::new();
+    fs_err::create_dir_all(yard.desk.project().join("target/debug")).unwrap();
+    yard.desk.write(
+        "target/CACHEDIR.TAG",
+        "Signature: 8a477f597d28d172789f06886806bc55",
+    );
+    yard.desk.write("target/debug/out", "host\n");
+    for number in 0..1100 {
+        yard.desk.write(&format!("target/debug/{number}"), "");
+    }
+    let options = SandboxOptions {
+        base: Some(agar_core::walls::BaseKind::Live),
+        ..SandboxOptions::default()
+    };
+    yard.create_with("calm-fern", options);
+    yard.say("calm-fern", "echo one > made; echo in > target/debug/in");
+    let taken = yard.snapshot("calm-fern", "first");
+    assert_eq!(taken.sandbox.base.kind, agar_core::walls::BaseKind::Frozen);
+    assert_eq!(taken.sandbox.base.live_below, ["target"]);
+    yard.desk.write("file", "edited on the host\n");
+    assert_eq!(
+        yard.say(
+            "calm-fern",
+            "cat file made target/debug/in target/debug/out"
+        ),
+        "base\none\nin\nhost\n"
+    );
+    yard.say(
+        "calm-fern",
+        "rm made target/debug/in; echo again > target/debug/out",
+    );
+    yard.restore("calm-fern@first");
+    assert_eq!(
+        yard.say(
+            "calm-fern",
+            "cat file made target/debug/in target/debug/out"
+        ),
+        "base\none\nin\nhost\n"
+    );
+}
+
+#[test]
+fn an_edit_made_before_a_live_base_was_frozen_is_not_lost() {
+    let yard = Yard::new();
+    let options = SandboxOptions {
+        base: Some(agar_core::walls::BaseKind::Live),
+        ..SandboxOptions::default()
+    };
+    yard.create_with("calm-fern", options);
+    yard.say("calm-fern", "echo inside >> file");
+    yard.desk.write("file", "edited by a person\n");
+    yard.snapshot("calm-fern", "first");
+    let request = ApplyRequest {
+        sandbox: Some("calm-fern".to_owned()),
+        ..ApplyRequest::default()
+    };
+    yard.fork("calm-fern@first", "dim-reed");
+    for alias in ["calm-fern", "dim-reed"] {
+        let request = ApplyRequest {
+            sandbox: Some(alias.to_owned()),
+            ..request.clone()
+        };
+        drop(apply(&yard.engine, &request));
+        assert!(
+            yard.desk.read("file").contains("edited by a person"),
+            "{alias}"
+        );
+    }
+}
+
+/// What a person may do to a project while a sandbox lives on a picture of it.
+const EDITS: &str = "echo more >> file
+    echo new > file.tmp; mv file.tmp src/lib.rs
+    rm gone; echo fresh > fresh; mkdir new; echo x > new/x
+    git checkout -q other; chmod 755 file; rm -r old; ln -sf /etc/passwd link";
+
+#[test]
+fn no_edit_on_the_host_ever_appears_in_a_frozen_sandbox() {
+    let yard = Yard::new();
+    let host = |script: &str| {
+        let mut command = std::process::Command::new("sh");
+        command
+            .args(["-c", script])
+            .current_dir(yard.desk.project());
+        for (name, value) in [("GIT_AUTHOR_NAME", "a"), ("GIT_AUTHOR_EMAIL", "a@a")] {
+            command.env(name, value);
+            command.env(name.replace("AUTHOR", "COMMITTER"), value);
+        }
+        assert!(command.output().unwrap().status.success());
+    };
+    host(
+        "echo g > gone; mkdir old; echo o > old/o; echo l > link; mkdir target; echo t > target/t
+        printf 'Signature: 8a477f597d28d172789f06886806bc55' > target/CACHEDIR.TAG
+        mkdir target/many; (cd target/many; seq 1100 | xargs touch)
+        echo /target > .gitignore; git init -q .; git add -A; git commit -qm one
+        git checkout -qb other; echo branch > branch; git add -A; git commit -qm two
+        git checkout -q -",
+    );
+    let list = "find . -path ./target -prune -o -path ./.git -prune -o -printf '%p %m %s %l ' \
+        -type f -exec cat {} ';' -o -printf '\n' | sort; git status --short; git log --oneline";
+    yard.create("calm-fern");
+    let before = yard.say("calm-fern", list);
+    yard.snapshot("calm-fern", "first");
+    yard.say("calm-fern", "echo mine > mine");
+    yard.snapshot("calm-fern", "second");
+    yard.say("calm-fern", "rm mine");
+    host(EDITS);
+    host("echo live > target/t; echo live > target/new");
+    assert_eq!(yard.say("calm-fern", list), before);
+    yard.restore("calm-fern@first");
+    assert_eq!(yard.say("calm-fern", list), before);
+    yard.fork("calm-fern@first", "dim-reed");
+    assert_eq!(yard.say("dim-reed", list), before);
+    // Ignored bulk is the exception, and is named.
+    let all = list_views(&yard);
+    assert_eq!(all[0].base.live_below, ["target"]);
+    assert_eq!(yard.say("dim-reed", "cat target/t"), "live\n");
+}
+
+fn list_views(yard: &Yard) -> Vec<agar_engine::SandboxView> {
+    let all = list(&yard.engine, &ListRequest::default())
+        .unwrap()
+        .sandboxes;
+    all.into_iter().map(|listed| listed.sandbox).collect()
+}

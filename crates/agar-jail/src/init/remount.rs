@@ -1,0 +1,203 @@
+//! Laying the layers of a tree anew in a jail that stands.
+//!
+//! Only the first thread of the init may mount. The thread that takes orders wears the walls, so it
+//! puts such an order on a desk and rings.
+
+use crate::client::Remount;
+use crate::held::Held;
+use crate::mount::{self, During, Failed, Layers};
+use crate::plan::Plan;
+use crate::policy::Overlay;
+use crate::protocol::Remounted;
+use crate::syscall;
+use crate::wire::Raw;
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::fd::{AsRawFd, OwnedFd};
+use rustix::io::Errno;
+use rustix::mount::UnmountFlags;
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// Where orders for the first thread wait, with all that it waits for.
+pub(super) struct Desk {
+    orders: Mutex<VecDeque<Remount>>,
+    bell: OwnedFd,
+    deaths: OwnedFd,
+}
+
+impl Desk {
+    pub(super) fn new() -> Result<Self, Failed> {
+        let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
+        Ok(Self {
+            orders: Mutex::default(),
+            bell: eventfd(0, flags).during(|| "make a bell".into())?,
+            deaths: syscall::child_signals().during(|| "hear of deaths".into())?,
+        })
+    }
+
+    /// Leaves an order.
+    pub(super) fn put(&self, order: Remount) {
+        let mut orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
+        orders.push_back(order);
+        // A counter that is not read for ever cannot be full.
+        let _ = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
+    }
+
+    /// Takes the oldest order.
+    pub(super) fn take(&self) -> Option<Remount> {
+        let mut orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
+        orders.pop_front()
+    }
+
+    /// Waits until a child may have died, an order came, or for so long.
+    pub(super) fn wait(&self, patience: Option<Duration>) -> Result<(), Errno> {
+        let mut fds = [
+            PollFd::new(&self.deaths, PollFlags::IN),
+            PollFd::new(&self.bell, PollFlags::IN),
+        ];
+        let limit = patience.map(|patience| Timespec {
+            tv_sec: i64::try_from(patience.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: i64::from(patience.subsec_nanos()),
+        });
+        match poll(&mut fds, limit.as_ref()) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno),
+        }
+        // Emptied, whatever was in them; all the dead and all the orders are looked for anyway.
+        let mut buffer = [0_u8; 1024];
+        let _ = rustix::io::read(&self.deaths, &mut buffer[..]);
+        let _ = rustix::io::read(&self.bell, &mut buffer[..8]);
+        Ok(())
+    }
+}
+
+/// How often processes that were told to die are looked for again, a millisecond apart.
+const LOOKS_MAX: u32 = 5000;
+
+/// Lays layers anew, if nothing is inside. `bury` reports and buries the dead.
+pub(super) fn lay(plan: &Plan, held: &Held, order: &Remount, bury: &mut dyn FnMut()) -> Remounted {
+    let ended = if order.evict { evict(bury) } else { 0 };
+    let processes = syscall::count_others();
+    if processes > 0 {
+        return Remounted::Busy { processes };
+    }
+    let mut overlays: Vec<&Overlay> = order.overlays.iter().collect();
+    overlays.sort_by_key(|overlay| overlay.target.as_path().components().count());
+    let stacks: Result<Vec<Opened>, Failed> = overlays
+        .iter()
+        .map(|overlay| Opened::new(held, overlay))
+        .collect();
+    let stacks = match stacks {
+        Ok(stacks) => stacks,
+        Err(failed) => return told(failed, false),
+    };
+    match strip(&overlays) {
+        Ok(()) => {}
+        Err(Errno::BUSY) => return Remounted::Busy { processes },
+        Err(errno) => {
+            let step = "take the old layers away".into();
+            let errno = errno.raw_os_error();
+            return told(Failed { step, errno }, false);
+        }
+    }
+    for stack in &stacks {
+        if let Err(failed) = stack.mount(plan) {
+            return told(failed, true);
+        }
+    }
+    Remounted::Laid { ended }
+}
+
+fn told(failed: Failed, lost: bool) -> Remounted {
+    Remounted::Failed {
+        step: failed.step,
+        errno: failed.errno,
+        lost,
+    }
+}
+
+/// Ends everything inside and buries it. How many there were.
+fn evict(bury: &mut dyn FnMut()) -> u32 {
+    let mut seen = 0;
+    for _ in 0..LOOKS_MAX {
+        bury();
+        let processes = syscall::count_others();
+        seen = seen.max(processes);
+        if processes == 0 {
+            break;
+        }
+        syscall::signal_everyone(libc::SIGKILL);
+        moment();
+    }
+    seen
+}
+
+/// The kernel takes a moment to let go of a process that was killed.
+fn moment() {
+    let none: &mut [PollFd<'_>] = &mut [];
+    let moment = Timespec {
+        tv_sec: 0,
+        tv_nsec: 1_000_000,
+    };
+    let _ = poll(none, Some(&moment));
+}
+
+/// Takes trees away, the deepest first. That the first is busy says that something is inside after
+/// all; nobody is in the others then, whatever the kernel still has to close there.
+fn strip(overlays: &[&Overlay]) -> Result<(), Errno> {
+    for (index, overlay) in overlays.iter().rev().enumerate() {
+        let target = overlay.target.as_path();
+        match rustix::mount::unmount(target, UnmountFlags::empty()) {
+            Ok(()) => {}
+            Err(Errno::BUSY) if index > 0 => {
+                rustix::mount::unmount(target, UnmountFlags::DETACH)?;
+            }
+            Err(errno) => return Err(errno),
+        }
+    }
+    Ok(())
+}
+
+/// The layers of one tree, open.
+struct Opened<'a> {
+    target: &'a Raw,
+    upper: (OwnedFd, OwnedFd),
+    lowers: Vec<OwnedFd>,
+}
+
+impl<'a> Opened<'a> {
+    fn new(held: &Held, overlay: &'a Overlay) -> Result<Self, Failed> {
+        let lowers = held
+            .mask(&overlay.target)
+            .into_iter()
+            .chain(overlay.lowers.iter().map(Raw::as_path));
+        Ok(Self {
+            target: &overlay.target,
+            upper: (
+                held.open(overlay.upper.as_path())?,
+                held.open(overlay.work.as_path())?,
+            ),
+            lowers: lowers
+                .map(|path| held.open(path))
+                .collect::<Result<_, _>>()?,
+        })
+    }
+
+    fn mount(&self, plan: &Plan) -> Result<(), Failed> {
+        let (upper, work) = (named(&self.upper.0), named(&self.upper.1));
+        let lowers: Vec<PathBuf> = self.lowers.iter().map(named).collect();
+        let (upper, work) = (Raw::from(upper), Raw::from(work));
+        let layers = Layers {
+            upper: Some((&upper, &work)),
+            lowers: lowers.iter().map(PathBuf::as_path).collect(),
+        };
+        mount::overlay(&layers, self.target.as_path(), plan.layers)
+    }
+}
+
+/// A path that leads to an open directory.
+fn named(directory: &OwnedFd) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", directory.as_raw_fd()))
+}
