@@ -65,9 +65,13 @@ impl MemoryStore {
     /// Opens the memory, and makes it where there is none.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
         let connection = open::open(path, &MEMORY)?;
-        // Deleted text is overwritten, so that forgetting is more than unlinking.
+        // Deleted text is overwritten, so that forgetting is more than unlinking. An experiment
+        // writes some forty pages: a longer log than the store's saves a sync every few of them.
         connection
-            .execute_batch("PRAGMA secure_delete = ON; PRAGMA foreign_keys = ON")
+            .execute_batch(
+                "PRAGMA secure_delete = ON; PRAGMA foreign_keys = ON;
+                 PRAGMA wal_autocheckpoint = 1000",
+            )
             .map_err(|error| open::explain(path, error))?;
         Ok(Self {
             connection,

@@ -48,8 +48,15 @@ fn template(directory: &Path) -> Result<PathBuf, OpenError> {
 
 impl MemoryStore {
     /// Opens the memory of a sandbox and writes down whose it is, the first time.
+    ///
+    /// It is never synced: a killed process loses nothing of it, a power cut may. What counts is in
+    /// the project's memory, which is.
     pub fn open_sandbox(path: &Path, start: SandboxStart<'_>) -> Result<Self, OpenError> {
         let memory = Self::open(path)?;
+        memory
+            .connection
+            .execute_batch("PRAGMA synchronous = OFF")
+            .map_err(|error| open::explain(path, error))?;
         memory
             .connection
             .prepare_cached(
