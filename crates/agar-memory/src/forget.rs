@@ -40,7 +40,7 @@ pub struct Forgotten {
 
 impl Memory {
     /// Forgets. The answer names the sandboxes whose records and run logs hold the same words: the
-    /// engine takes these out with `agar_store::Store::forget_words` and removes the logs.
+    /// engine takes these out with `agar_store::Store::scrub` and removes the logs.
     pub fn forget(&mut self, target: &Target) -> Result<Forgotten, MemoryError> {
         let plan = self.plan(target)?;
         let mut gone = Forgotten::default();

@@ -13,7 +13,6 @@ mod base_check;
 mod check;
 mod column;
 mod fact;
-mod forget;
 mod generation;
 mod journal;
 mod lookup;

@@ -135,10 +135,6 @@ impl Store {
         Self { connection, path }
     }
 
-    pub(crate) fn connection(&self) -> &Connection {
-        &self.connection
-    }
-
     /// The store's file.
     pub fn path(&self) -> &Path {
         &self.path

@@ -133,3 +133,44 @@ fn answers_about_snapshots_fit_their_schemas() {
     checked("inspect", &world.agar(["inspect", "calm-fern", "--json"]));
     checked("rm", &world.agar(["rm", "--all", "--force", "--json"]));
 }
+
+#[test]
+fn answers_of_memory_and_of_checks_fit_their_schemas() {
+    let world = repository();
+    world.write("agar.toml", "[[check]]\nname = 'c'\nrun = 'true'\n");
+    let tried = changed(&world);
+    let alias = tried["sandbox"]["alias"].as_str().unwrap().to_owned();
+    world.agar([
+        "try",
+        "--json",
+        "--",
+        "sh",
+        "-c",
+        "echo ERROR: no such table; exit 1",
+    ]);
+    let suggested = ["run", "--json", "--suggestion", "count", "--", "true"];
+    checked("run", &world.agar(suggested));
+    for (schema, words) in [
+        ("check", vec!["check", &alias]),
+        ("confidence", vec!["confidence", "count", "more"]),
+        ("memory-note", vec!["memory", "note", "count twice"]),
+        ("memory-show", vec!["memory", "show"]),
+        ("memory-search", vec!["memory", "search", "count"]),
+        ("memory-patterns", vec!["memory", "patterns"]),
+        ("memory-lessons", vec!["memory", "lessons"]),
+        ("memory-graduate", vec!["memory", "graduate", &alias]),
+        ("memory-stats", vec!["memory", "stats"]),
+        ("memory-calibration", vec!["memory", "calibration"]),
+        (
+            "memory-export",
+            vec!["memory", "export", "--out", "lines.jsonl"],
+        ),
+        ("memory-import", vec!["memory", "import", "lines.jsonl"]),
+        ("experiments-ls", vec!["experiments", "ls"]),
+        ("experiments-show", vec!["experiments", "show", &alias]),
+        ("memory-forget", vec!["memory", "forget", "--everything"]),
+    ] {
+        let words = words.into_iter().chain(["--json"]);
+        checked(schema, &world.agar(words));
+    }
+}

@@ -4,13 +4,13 @@ use super::{BORN, id, values};
 use agar_core::id::ExperimentId;
 use agar_engine::experiment::ExperimentView;
 use agar_engine::memory::{
-    Band, Calibration, CalibrationAnswer, Cell, CheckEvidence, Confidence, ConfidenceAnswer, Cost,
-    Decision, Ending, EvolutionView, ExperimentAnswer, ExperimentDetail, ExperimentSummary,
-    ExperimentsAnswer, ExportAnswer, FindingKind, ForgetAnswer, Forgotten, Found, Graduate,
-    Graduation, Imported, Learned, Lesson, LessonState, LessonsAnswer, MemoryEvolution, NoteText,
-    Operation, PackageMove, PartialSuccess, Pattern, PatternsAnswer, Provenance, Refusal,
-    SandboxMemory, SearchAnswer, SeedOutcome, Seen, SeenPattern, ShowAnswer, Similar, Stats,
-    Status, SuccessMetrics, Suggestion, Taught, Tried, Verdict,
+    Band, Calibration, CalibrationAnswer, Cell, ChangeType, CheckEvidence, Confidence,
+    ConfidenceAnswer, Cost, Decision, Ending, EvolutionView, ExperimentAnswer, ExperimentDetail,
+    ExperimentSummary, ExperimentsAnswer, ExportAnswer, FindingKind, ForgetAnswer, Forgotten,
+    Found, Graduate, Graduation, Imported, Learned, Lesson, LessonState, LessonsAnswer,
+    MemoryEvolution, NoteText, Operation, PackageMove, PartialSuccess, Pattern, PatternsAnswer,
+    Provenance, Refusal, SandboxMemory, SearchAnswer, SeedOutcome, Seen, SeenPattern, ShowAnswer,
+    Similar, Stats, Status, SuccessMetrics, Suggestion, Taught, Tried, Verdict,
 };
 use serde_json::{Value, json};
 
@@ -265,6 +265,7 @@ fn suggestion() -> Suggestion {
         language: Some("cargo".to_owned()),
         strategy: Some("incremental".to_owned()),
         problem: Some("spring upgrades".to_owned()),
+        change: Some(ChangeType::Dependency),
         ..Suggestion::new("cargo update")
     }
 }
@@ -302,7 +303,10 @@ fn details() -> [ExperimentAnswer; 3] {
     });
     [
         answer(detail(Some(ending()))),
-        answer(undecided),
+        ExperimentAnswer {
+            sandbox_memory: plain_memory(),
+            detail: undecided,
+        },
         ExperimentAnswer {
             detail: open,
             sandbox_memory: bare_memory(),
@@ -349,6 +353,13 @@ fn sandbox_memory() -> SandboxMemory {
     }
 }
 
+/// One that answers none of the questions but the last.
+fn plain_memory() -> SandboxMemory {
+    let mut memory = sandbox_memory();
+    memory.outcome.success_metrics = Some(bare_ending().metrics);
+    memory
+}
+
 fn bare_memory() -> SandboxMemory {
     let mut memory = sandbox_memory();
     memory.experiment.end_time = None;
@@ -391,6 +402,7 @@ fn shown() -> Vec<ShowAnswer> {
         all,
         finding,
         experiment(sandbox_memory()),
+        experiment(plain_memory()),
         experiment(bare_memory()),
         noted,
     ]
