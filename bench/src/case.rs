@@ -3,6 +3,7 @@
 pub(crate) mod apply;
 pub(crate) mod build;
 pub(crate) mod create;
+pub(crate) mod crowd;
 pub(crate) mod exec;
 pub(crate) mod freeze;
 pub(crate) mod git;

@@ -27,6 +27,7 @@ const BENCHMARKS: &[(&str, Benchmark)] = &[
     ("idle", case::idle::run),
     ("rate", case::rate::run),
     ("memory", case::memory::run),
+    ("crowd", case::crowd::run),
 ];
 
 fn main() -> Result<()> {

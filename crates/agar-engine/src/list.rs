@@ -3,7 +3,7 @@
 use crate::blueprint::Blueprint;
 use crate::here::Here;
 use crate::{Engine, EngineError, RunView, SandboxView};
-use crate::{changes, processes, view};
+use crate::{changes, layers, processes, view};
 use agar_core::state::State;
 use agar_store::{Sandbox, Scope};
 use serde::{Deserialize, Serialize};
@@ -11,6 +11,10 @@ use serde::{Deserialize, Serialize};
 /// Asks which sandboxes there are.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each widens or narrows the list by itself"
+)]
 pub struct ListRequest {
     /// Of every project, not only the caller's.
     pub everywhere: bool,
@@ -18,6 +22,9 @@ pub struct ListRequest {
     pub collected: bool,
     /// Only those that wait in the trash.
     pub trash: bool,
+    /// Also count what each holds on disk, and leave out how many paths changed: for whoever looks
+    /// again and again.
+    pub disk: bool,
 }
 
 /// One line of the list.
@@ -34,6 +41,10 @@ pub struct Listed {
     pub cpu_percent: Option<u32>,
     /// Memory of what runs in it.
     pub memory_bytes: Option<u64>,
+    /// Processor time so far of what runs in it.
+    pub cpu_ms: Option<u64>,
+    /// What it holds on disk, if that was asked for.
+    pub disk_bytes: Option<u64>,
 }
 
 /// The sandboxes.
@@ -66,12 +77,17 @@ pub fn list(engine: &Engine, request: &ListRequest) -> Result<ListAnswer, Engine
     let sandboxes = records
         .iter()
         .filter(shown)
-        .map(|record| listed(engine, here, record))
+        .map(|record| listed(engine, here, record, request.disk))
         .collect::<Result<_, _>>()?;
     Ok(ListAnswer { sandboxes })
 }
 
-fn listed(engine: &Engine, here: &Here, record: &Sandbox) -> Result<Listed, EngineError> {
+fn listed(
+    engine: &Engine,
+    here: &Here,
+    record: &Sandbox,
+    disk: bool,
+) -> Result<Listed, EngineError> {
     let blueprint = Blueprint::of(record)?;
     let (runs, last) =
         here.read(|store| Ok((store.run_count(record.id)?, store.latest_run(record.id)?)))?;
@@ -85,13 +101,13 @@ fn listed(engine: &Engine, here: &Here, record: &Sandbox) -> Result<Listed, Engi
     };
     Ok(Listed {
         sandbox: view::sandbox_with(record, &blueprint, runs),
-        changed_files: record
-            .state
-            .has_layers()
+        changed_files: (record.state.has_layers() && !disk)
             .then(|| changes::count(&blueprint))
             .flatten(),
         last_run: last.as_ref().map(view::run),
         cpu_percent: used.map(|used| used.cpu_percent),
         memory_bytes: used.map(|used| used.memory_bytes),
+        cpu_ms: used.map(|used| used.cpu_ms),
+        disk_bytes: disk.then(|| layers::disk_bytes(&here.sandbox(record.id))),
     })
 }

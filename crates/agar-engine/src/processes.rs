@@ -71,6 +71,8 @@ pub(crate) struct Used {
     pub(crate) cpu_percent: u32,
     /// Resident.
     pub(crate) memory_bytes: u64,
+    /// Processor time.
+    pub(crate) cpu_ms: u64,
 }
 
 /// Sums up what runs in a sandbox.
@@ -82,6 +84,7 @@ pub(crate) fn used(engine: &Engine, here: &Here, sandbox: &Sandbox) -> Used {
     Used {
         cpu_percent: u32::try_from(percent).unwrap_or(u32::MAX),
         memory_bytes: processes.iter().map(|it| it.memory_bytes).sum(),
+        cpu_ms,
     }
 }
 

@@ -119,6 +119,7 @@ pub enum Verb {
     Shell(commands::shell::ShellArgs),
     Batch(commands::batch::BatchArgs),
     Ls(commands::ls::LsArgs),
+    Top(commands::top::TopArgs),
     Ps(commands::ps::PsArgs),
     Logs(commands::logs::LogsArgs),
     Inspect(commands::inspect::InspectArgs),

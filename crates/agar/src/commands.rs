@@ -34,6 +34,7 @@ pub mod shell;
 pub mod snapshot;
 pub mod snapshots;
 pub mod stop;
+pub mod top;
 pub mod tree;
 pub mod try_change;
 pub mod undo;
@@ -59,6 +60,7 @@ pub fn dispatch(verb: &Verb, context: &Context) -> Result<u8, Failure> {
         Verb::Shell(args) => shell::run(args, context),
         Verb::Batch(args) => batch::run(args, context),
         Verb::Ls(args) => ls::run(args, context),
+        Verb::Top(args) => top::run(args, context),
         Verb::Ps(args) => ps::run(args, context),
         Verb::Logs(args) => logs::run(args, context),
         Verb::Inspect(args) => inspect::run(args, context),

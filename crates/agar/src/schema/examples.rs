@@ -80,6 +80,7 @@ pub fn all() -> Vec<(&'static str, Vec<Value>)> {
         ),
         ("batch", values(batch_results())),
         ("ls", values(lists())),
+        ("top", values(lists())),
         ("ps", values([processes()])),
         (
             "logs",
@@ -360,6 +361,8 @@ pub fn list() -> ListAnswer {
                 last_run: Some(run()),
                 cpu_percent: None,
                 memory_bytes: None,
+                cpu_ms: None,
+                disk_bytes: None,
             },
             Listed {
                 sandbox: other(),
@@ -367,6 +370,8 @@ pub fn list() -> ListAnswer {
                 last_run: None,
                 cpu_percent: Some(41),
                 memory_bytes: Some(212 << 20),
+                cpu_ms: Some(3_700),
+                disk_bytes: Some(28 << 10),
             },
         ],
     }
@@ -379,6 +384,8 @@ fn lists() -> [ListAnswer; 2] {
         last_run: Some(run),
         cpu_percent: None,
         memory_bytes: None,
+        cpu_ms: None,
+        disk_bytes: None,
     });
     let ends = ListAnswer {
         sandboxes: ends.collect(),

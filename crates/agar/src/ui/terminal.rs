@@ -6,10 +6,14 @@
 use rustix::stdio;
 use rustix::termios::{self, OptionalActions, QueueSelector, Termios};
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
 
 /// How the terminal was before it was lent.
 static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
+
+/// Whether the other screen is shown.
+static OTHER_SCREEN: AtomicBool = AtomicBool::new(false);
 
 /// The terminal in raw mode, until this value is dropped.
 #[derive(Debug)]
@@ -44,8 +48,22 @@ impl Drop for Raw {
     }
 }
 
+/// Notes that the other screen is shown, so that whatever way agar ends it is left.
+pub fn on_other_screen() {
+    OTHER_SCREEN.store(true, Ordering::SeqCst);
+}
+
+/// Leaves the other screen, if it is shown.
+pub fn leave_other_screen() {
+    if OTHER_SCREEN.swap(false, Ordering::SeqCst) {
+        // A terminal that is gone needs nothing.
+        let _ = rustix::io::write(stdio::stdout(), b"\x1b[0m\x1b[?25h\x1b[?1049l");
+    }
+}
+
 /// Gives the terminal back, if it is lent.
 fn restore() {
+    leave_other_screen();
     let before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(before) = before {
         // Drained, so that the command's last words are not reshaped on their way out.

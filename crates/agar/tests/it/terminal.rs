@@ -282,3 +282,60 @@ fn a_command_in_the_background_is_not_stopped_by_the_terminal() {
     session.finish();
     assert!(!world.has("fresh.txt"));
 }
+
+#[test]
+fn top_is_driven_by_keys_and_gives_the_terminal_back() {
+    let world = repository();
+    world.agar(["create", "--name", "calm-fern"]).success();
+    world.agar(["create", "--name", "dim-reed"]).success();
+    let agar = world.program().display().to_string();
+    let script = format!("stty -g > ../before; '{agar}' top; stty -g > ../after; echo over");
+    let shell = world.invoke("/bin/sh").args(["-c", &script]);
+    let mut session = Session::start(shell.env("TERM", "xterm"));
+    // Only cells that change are drawn again, so what is looked for is words without gaps.
+    session.expect("2 sandboxes · 2 up");
+    session.send("?");
+    session.expect("keys─");
+    session.send("x");
+    session.send("o");
+    session.expect("▾ calm-fern");
+    session.send("gs");
+    session.expect("stopped");
+    session.resize(12, 60);
+    session.send("Gx");
+    session.expect("sure?");
+    session.send("n");
+    session.expect("kept");
+    session.send("xy");
+    agar_testkit::wait::until("it is removed", || {
+        world.agar(["ls", "-q"]).stdout == "calm-fern\n"
+    });
+    session.send("q");
+    session.expect("over");
+    let raw = String::from_utf8_lossy(&session.raw()).into_owned();
+    assert!(raw.contains("\u{1b}[?1049h") && raw.contains("\u{1b}[?1049l"));
+    session.finish();
+    assert_eq!(world.read("../before"), world.read("../after"));
+    assert_eq!(world.agar(["ls", "-q"]).success().stdout, "calm-fern\n");
+}
+
+#[test]
+fn top_that_is_ended_by_a_signal_gives_the_terminal_back() {
+    let world = repository();
+    world.agar(["create", "--name", "calm-fern"]).success();
+    let mut session = Session::start(world.command(["top"]).env("TERM", "xterm"));
+    session.expect("calm-fern");
+    let pid = rustix::process::Pid::from_raw(session.id().cast_signed()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    agar_testkit::wait::until("the other screen is left", || {
+        String::from_utf8_lossy(&session.raw()).contains("\u{1b}[?1049l")
+    });
+    assert_eq!(session.finish(), 0);
+    let piped = world.agar(["top"]).success().stdout;
+    assert!(
+        piped.starts_with("ID ") && piped.contains("calm-fern"),
+        "{piped}"
+    );
+    crate::answers::checked("top", &world.agar(["top", "--json"]));
+    world.agar(["rm", "--force"]).success();
+}
