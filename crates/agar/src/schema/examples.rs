@@ -104,13 +104,6 @@ pub fn all() -> Vec<(&'static str, Vec<Value>)> {
         ("check", values(checks::answers())),
         ("apply", values(applications())),
         ("undo", values([undo()])),
-        ("snapshot", values(snapshot_answers())),
-        ("snapshots", values([snapshots()])),
-        ("restore", restores()),
-        ("fork", values(travel::forks())),
-        ("tree", values([tree()])),
-        ("pause", values(travel::pauses())),
-        ("resume", values(travel::resumes())),
         ("rm", values([remove()])),
         ("prune", values([prune()])),
         ("doctor", values(doctors())),
@@ -126,8 +119,22 @@ pub fn all() -> Vec<(&'static str, Vec<Value>)> {
         ("init", values([init()])),
         ("error", values(failures())),
     ];
+    all.extend(travels());
     all.extend(learning::all());
     all
+}
+
+/// Every name that has to do with time.
+fn travels() -> Vec<(&'static str, Vec<Value>)> {
+    vec![
+        ("snapshot", values(snapshot_answers())),
+        ("snapshots", values([snapshots()])),
+        ("restore", restores()),
+        ("fork", values(travel::forks())),
+        ("tree", values([tree()])),
+        ("pause", values(travel::pauses())),
+        ("resume", values(travel::resumes())),
+    ]
 }
 
 /// Back to a snapshot, and back from the trash.

@@ -331,7 +331,14 @@ fn open_promotions(state: &Path) -> BTreeSet<String> {
 
 /// Names in the state directory that docs/ARCHITECTURE.md does not know.
 fn strange(state: &Path) -> BTreeSet<String> {
-    let known = ["staging", "alive", "projects", "sandboxes", "trash"];
+    let known = [
+        "staging",
+        "alive",
+        "projects",
+        "sandboxes",
+        "trash",
+        "upkeep",
+    ];
     let list = fs_err::read_dir(state).into_iter().flatten();
     list.filter_map(Result::ok)
         .filter_map(|entry| entry.file_name().to_str().map(str::to_owned))

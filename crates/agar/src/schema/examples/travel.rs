@@ -131,7 +131,7 @@ pub fn tree() -> TreeAnswer {
         ..bare(sandbox)
     };
     let mut last = sandbox();
-    last.alias = "dim-reed".to_owned();
+    "dim-reed".clone_into(&mut last.alias);
     let forks = vec![fork(other()), fork(last)];
     let points = [(snapshot(), forks), (before(), Vec::new())];
     let points = points.map(|(snapshot, forks)| Point { snapshot, forks });
