@@ -8,6 +8,7 @@
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The program, empty only inside the program itself.
 static PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/keeper"));
@@ -26,11 +27,15 @@ pub(crate) fn file(directory: &Path) -> io::Result<PathBuf> {
     Ok(path)
 }
 
+/// Drafts that this process began: several of its threads may be the first at once.
+static DRAFTS: AtomicU32 = AtomicU32::new(0);
+
 fn write(directory: &Path, path: &Path) -> io::Result<()> {
     std::fs::DirBuilder::new()
         .recursive(true)
         .create(directory)?;
-    let draft = directory.join(format!("keeper-{MARK}.{}", std::process::id()));
+    let number = DRAFTS.fetch_add(1, Ordering::Relaxed);
+    let draft = directory.join(format!("keeper-{MARK}.{}-{number}", std::process::id()));
     let mut options = std::fs::OpenOptions::new();
     let mut file = options
         .write(true)
