@@ -6,6 +6,7 @@
 #![expect(clippy::print_stdout, reason = "the table is what this program is for")]
 
 mod case;
+mod inside;
 mod measure;
 mod table;
 

@@ -69,6 +69,9 @@ impl<'a> Contestant<'a> {
     }
 }
 
+/// The pause between two contestants.
+const SETTLE: Duration = Duration::from_millis(5);
+
 /// Lets the contestants take turns: a few rounds that do not count, then `rounds` that do.
 pub(crate) fn in_turns(
     rounds: usize,
@@ -79,6 +82,9 @@ pub(crate) fn in_turns(
     for round in 0..rounds + warm_up {
         for (contestant, samples) in contestants.iter_mut().zip(&mut samples) {
             let sample = (contestant.act)()?;
+            // What one leaves to the kernel, such as namespaces to take down, must not fall on the
+            // next.
+            std::thread::park_timeout(SETTLE);
             if round >= warm_up {
                 samples.push(sample);
             }

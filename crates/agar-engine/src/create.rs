@@ -2,9 +2,9 @@
 
 use crate::alive::{Mark, Stay};
 use crate::draft::draft;
+use crate::raise::Walls;
 use crate::{Engine, EngineError, SandboxOptions, SandboxView};
 use crate::{layers, raise, view};
-use agar_jail::client::Lifetime;
 use agar_sandbox::base::Choice;
 use serde::{Deserialize, Serialize};
 
@@ -27,12 +27,13 @@ pub struct CreateAnswer {
 
 /// Makes a sandbox from the caller's project.
 pub fn create(engine: &Engine, request: &CreateRequest) -> Result<CreateAnswer, EngineError> {
-    let here = engine.here()?;
+    let (here, expected) = engine.here_raising(&request.options)?;
     let wanted = (Choice::Frozen, request.alias.clone());
     let draft = draft(engine, here, &request.options, wanted)?;
     let mark = Mark::leave(here.state.path(), draft.id(), Stay::UntilStopped)
         .map_err(EngineError::io("mark the sandbox as alive"))?;
     let directory = here.sandbox(draft.id());
+    // The record first: a keeper that stays would be nobody's if this command died before.
     let made = layers::make(&directory, &draft.blueprint)
         .and_then(|()| here.write(|store| draft.record(engine, store)));
     let record = match made {
@@ -43,11 +44,14 @@ pub fn create(engine: &Engine, request: &CreateRequest) -> Result<CreateAnswer, 
             return Err(error);
         }
     };
-    let parts = (&record, &draft.blueprint);
-    if let Err(error) = raise::raise(engine, here, parts, Lifetime::UntilStopped) {
+    let sandbox = (record.id, &Walls::of(&record), &draft.blueprint);
+    if let Err(error) = raise::stay(engine, here, sandbox, expected) {
         raise::abandon(engine, here, record.id)?;
         mark.remove();
         return Err(error);
+    }
+    if here.wants_upkeep() {
+        engine.later();
     }
     Ok(CreateAnswer {
         sandbox: view::sandbox_with(&record, &draft.blueprint, 0),

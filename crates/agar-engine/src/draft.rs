@@ -4,12 +4,14 @@ use crate::blueprint::Blueprint;
 use crate::failure::EngineError;
 use crate::here::{Here, Known};
 use crate::options::SandboxOptions;
+use crate::raise::{self, Expected, Walls};
 use crate::surroundings::Step;
 use crate::wishes::{Learning, Wishes};
 use crate::{Engine, inside, layers};
 use agar_core::id::SandboxId;
 use agar_core::seam::Timestamp;
 use agar_core::walls::{BaseKind, Identity, Network, Tier};
+use agar_jail::client::{Lifetime, Raising};
 use agar_sandbox::base::{Bases, Choice, Lock, Prepared, Progress};
 use agar_store::{Fact, NewSandbox, Sandbox, StoreError, Writer};
 use std::sync::Arc;
@@ -164,6 +166,34 @@ impl Draft {
     /// The id of the sandbox to be.
     pub(crate) fn id(&self) -> SandboxId {
         self.new.id
+    }
+
+    /// Makes the directories, starts raising the jail of one run, and writes the records meanwhile, in
+    /// this order: a record without directories would be a sandbox that cannot be looked at, and the
+    /// keeper of one run ends with its client, whether there is a record or not. If anything fails,
+    /// nothing is left.
+    pub(crate) fn begin<T>(
+        &self,
+        engine: &Engine,
+        here: &Here,
+        expected: Expected,
+        record: impl FnOnce(&Writer<'_>) -> Result<T, StoreError>,
+    ) -> Result<(T, Raising), EngineError> {
+        let directory = here.sandbox(self.id());
+        let sandbox = (self.id(), &Walls::of_new(&self.new), &self.blueprint);
+        let raised = layers::make(&directory, &self.blueprint)
+            .and_then(|()| raise::begin(engine, here, sandbox, (Lifetime::OneRun, expected)));
+        let begun = raised.and_then(|raising| match here.write(record) {
+            Ok(recorded) => Ok((recorded, raising)),
+            Err(error) => {
+                raising.give_up();
+                Err(error)
+            }
+        });
+        if begun.is_err() {
+            here.throw_away(&directory)?;
+        }
+        begun
     }
 
     /// Records the sandbox, loud choices apart, with its jail about to stand.

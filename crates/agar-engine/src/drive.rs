@@ -9,7 +9,7 @@ use crate::sweep::run_directory;
 use crate::view::RunNotes;
 use crate::{Engine, inside, layers};
 use agar_core::run::{End, Usage};
-use agar_jail::client::{Keeper, RunRequest, WindowSize};
+use agar_jail::client::{Keeper, Order, Raising, RunRequest, TalkError, WindowSize};
 use agar_jail::wire::Raw;
 use agar_store::{NewRun, RunEnd, Sandbox, StoreError, Writer};
 use std::os::fd::AsFd as _;
@@ -148,19 +148,70 @@ impl Ended {
     }
 }
 
+/// A command that a keeper was asked for.
+pub(crate) struct Sent {
+    order: Order,
+    log: OutputLog,
+    number: u32,
+}
+
+impl Sent {
+    /// Asks the keeper of a jail that stands.
+    pub(crate) fn now(
+        here: &Here,
+        (keeper, sandbox): (&Keeper, &Sandbox),
+        what: (Packed, u32),
+        streams: &Streams<'_>,
+    ) -> Result<Self, EngineError> {
+        Self::send(here, sandbox, what, streams, |request| {
+            keeper.order(request)
+        })
+    }
+
+    /// Asks a keeper that is still raising its jail.
+    pub(crate) fn ahead(
+        here: &Here,
+        (raising, sandbox): (&Raising, &Sandbox),
+        what: (Packed, u32),
+        streams: &Streams<'_>,
+    ) -> Result<Self, EngineError> {
+        Self::send(here, sandbox, what, streams, |request| {
+            raising.order(request)
+        })
+    }
+
+    fn send(
+        here: &Here,
+        sandbox: &Sandbox,
+        (packed, number): (Packed, u32),
+        streams: &Streams<'_>,
+        ask: impl FnOnce(&RunRequest) -> Result<Order, TalkError>,
+    ) -> Result<Self, EngineError> {
+        let directory = run_directory(&here.sandbox(sandbox.id), number);
+        layers::make_private(&directory).map_err(EngineError::io("make the run's directory"))?;
+        let request = packed.request(number, streams.terminal);
+        Ok(Self {
+            order: ask(&request)?,
+            log: OutputLog::new(directory.join("output"), redact),
+            number,
+        })
+    }
+}
+
 /// Runs a command to its end, carrying its streams meanwhile.
 pub(crate) fn drive(
-    here: &Here,
-    (keeper, sandbox): (&Keeper, &Sandbox),
-    (packed, number): (Packed, u32),
+    keeper: &Keeper,
+    sandbox: &Sandbox,
+    sent: Sent,
     streams: Streams<'_>,
 ) -> Result<Ended, EngineError> {
-    let directory = run_directory(&here.sandbox(sandbox.id), number);
-    layers::make_private(&directory).map_err(EngineError::io("make the run's directory"))?;
-    let mut log = OutputLog::new(directory.join("output"), redact);
+    let Sent {
+        order,
+        mut log,
+        number,
+    } = sent;
     let limit = sandbox.limits.output_bytes.map(|bytes| bytes.0);
-    let request = packed.request(number, streams.terminal);
-    let mut running = keeper.run(&request)?;
+    let mut running = order.started(keeper)?;
     let ends = (
         running.stdin.take(),
         running.stdout.take(),

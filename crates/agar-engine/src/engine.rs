@@ -3,6 +3,8 @@
 use crate::experiment::Open;
 use crate::failure::EngineError;
 use crate::here::Here;
+use crate::options::SandboxOptions;
+use crate::raise::Expected;
 use crate::surroundings::Surroundings;
 use agar_core::id::{ProjectId, PromotionId, SandboxId, SnapshotId};
 use agar_core::seam::Timestamp;
@@ -46,7 +48,7 @@ impl Engine {
         if let Some(here) = self.here.get() {
             return Ok(here);
         }
-        let here = Here::open(self)?;
+        let here = Here::open(self, |_| {})?;
         Ok(self.here.get_or_init(|| here))
     }
 
@@ -62,6 +64,21 @@ impl Engine {
             .iter()
             .position(|open| open.sandbox == sandbox)?;
         Some(experiments.remove(at))
+    }
+
+    /// The same for a use case that will raise a jail: its keeper is started as soon as it is known
+    /// where agar's state lies, and gets ready while the rest is looked at.
+    pub(crate) fn here_raising(
+        &self,
+        options: &SandboxOptions,
+    ) -> Result<(&Here, Expected), EngineError> {
+        let mut expected = Expected::default();
+        if let Some(here) = self.here.get() {
+            expected.start(self, options, &here.state);
+            return Ok((here, expected));
+        }
+        let here = Here::open(self, |state| expected.start(self, options, state))?;
+        Ok((self.here.get_or_init(|| here), expected))
     }
 
     /// The time now.

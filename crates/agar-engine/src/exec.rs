@@ -1,7 +1,7 @@
 //! One more command in a sandbox that is there.
 
 use crate::blueprint::Blueprint;
-use crate::drive::{Ended, Errand, drive};
+use crate::drive::{Ended, Errand, Sent, drive};
 use crate::{Caller, Command, Engine, EngineError, RunView, SandboxView, Streams};
 use crate::{find, queue, raise, view};
 use serde::{Deserialize, Serialize};
@@ -47,7 +47,8 @@ pub fn exec(
     let packed = errand.pack(engine, &blueprint, &record)?;
     let cwd = errand.directory(engine, &blueprint);
     let number = here.write(|store| errand.record(engine, store, (&record, &cwd)))?;
-    let mut ended = match drive(here, (&keeper, &record), (packed, number), streams) {
+    let sent = Sent::now(here, (&keeper, &record), (packed, number), &streams);
+    let mut ended = match sent.and_then(|sent| drive(&keeper, &record, sent, streams)) {
         Ok(ended) => ended,
         Err(error) => {
             here.write(|store| Ended::lost(number).record(engine, store, &record))?;
@@ -59,6 +60,9 @@ pub fn exec(
         ended.record(engine, store, &record)?;
         store.read().run(record.id, number)
     })?;
+    if here.wants_upkeep() {
+        engine.later();
+    }
     Ok(ExecAnswer {
         sandbox: view::sandbox_with(&record, &blueprint, number),
         started: up.started,

@@ -37,8 +37,11 @@ pub(crate) struct Known {
 
 impl Here {
     /// Finds the project around the caller, opens agar's state for it, and clears away what a crash
-    /// left behind.
-    pub(crate) fn open(engine: &Engine) -> Result<Self, EngineError> {
+    /// left behind. `placed` hears where the state lies before anything in it is read.
+    pub(crate) fn open(
+        engine: &Engine,
+        placed: impl FnOnce(&StateDir),
+    ) -> Result<Self, EngineError> {
         let around = around(engine)?;
         let cwd = &engine.surroundings().cwd;
         // Listing and removing work everywhere, also where no project can be.
@@ -47,6 +50,7 @@ impl Here {
             Some(project) => StateDir::place(project, &around)?,
             None => StateDir::open(&preferred_state(engine, &around), around.uid)?,
         };
+        placed(&state);
         let mut store = Store::open(&state.store())?;
         let project = match found {
             Some(found) => {
@@ -113,6 +117,11 @@ impl Here {
     /// What the sandbox crate wants to know of the machine.
     pub(crate) fn around(&self) -> &project::Surroundings {
         &self.around
+    }
+
+    /// Whether reading the store has become slow enough for upkeep.
+    pub(crate) fn wants_upkeep(&self) -> bool {
+        self.store.borrow().wants_tidying()
     }
 
     /// Changes the store in one transaction.

@@ -4,18 +4,20 @@
 //! mark.
 
 use crate::alive::{Mark, Stay};
+use crate::answer::SandboxView;
 use crate::blueprint::Blueprint;
-use crate::draft::{Draft, draft};
-use crate::drive::{Ended, Errand, drive};
+use crate::draft::draft;
+use crate::drive::{Ended, Errand, Packed, Sent, drive};
 use crate::experiment::{self, Open, Proposal};
 use crate::failure::EngineError;
 use crate::here::Here;
 use crate::options::{Command, SandboxOptions};
 use crate::relay::Streams;
 use crate::try_change::Begun;
-use crate::{Engine, layers, raise, sweep, view};
+use crate::{Engine, raise, sweep, view};
+use agar_core::run::End;
 use agar_core::state::Event;
-use agar_jail::client::Lifetime;
+use agar_jail::client::{Keeper, Raising};
 use agar_sandbox::base::Choice;
 use agar_store::{Sandbox, StoreError};
 
@@ -51,6 +53,17 @@ pub(crate) struct Study {
     pub(crate) trouble: Option<String>,
 }
 
+impl Study {
+    /// What the face hears when the jail stands.
+    fn begun(&self, sandbox: SandboxView) -> Begun {
+        Begun {
+            sandbox,
+            confidence: self.open.as_ref().and_then(Open::shown).cloned(),
+            trouble: self.trouble.clone(),
+        }
+    }
+}
+
 /// Makes a sandbox, runs one command in it, ends everything it started and asks for the verdict.
 pub(crate) fn once(
     engine: &Engine,
@@ -59,35 +72,42 @@ pub(crate) fn once(
     begun: &mut dyn FnMut(&Begun),
     verdict: Verdict<'_>,
 ) -> Result<Once, EngineError> {
-    let here = engine.here()?;
+    let (here, expected) = engine.here_raising(options)?;
     let errand = Errand::new(command)?;
     let draft = draft(engine, here, options, (Choice::Quick, None))?;
     let mark = Mark::leave(here.state.path(), draft.id(), Stay::OneRun)
         .map_err(EngineError::io("mark the sandbox as alive"))?;
-    let (record, number) = match begin(engine, here, &draft, &errand) {
-        Ok(begun) => begun,
+    let made = draft.begin(engine, here, expected, |store| {
+        let record = draft.record(engine, store)?;
+        let cwd = errand.directory(engine, &draft.blueprint);
+        let number = errand.record(engine, store, (&record, &cwd))?;
+        Ok((record, number))
+    });
+    let ((record, number), raising) = match made {
+        Ok(made) => made,
         Err(error) => {
             mark.remove();
             return Err(error);
         }
     };
-    let packed = errand.pack(engine, &draft.blueprint, &record)?;
-    let trouble = proposal.and_then(|_| {
-        let settled = experiment::settle(engine, here, &draft.learning);
-        settled.err().map(|error| error.to_string())
-    });
+    let settle = |_| experiment::settle(engine, here, &draft.learning).err();
+    let trouble = proposal.and_then(settle).map(|error| error.to_string());
     let plan = proposal.map(|proposal| {
         let jail = (&record, &draft.blueprint);
         let asked = (proposal, &options.caller, command);
         experiment::plan(engine, here, jail, asked, &draft.learning)
     });
-    let raise = || {
-        let lifetime = Lifetime::OneRun;
-        raise::raise(engine, here, (&record, &draft.blueprint), lifetime)
+    let packed = errand.pack(engine, &draft.blueprint, &record);
+    let asking = Asking {
+        here,
+        record: &record,
+        number,
+        // What is an experiment is announced before anything of it happens.
+        at_once: plan.is_none(),
     };
-    let (keeper, mut study) = beside(plan, raise);
-    let keeper = match keeper {
-        Ok(keeper) => keeper,
+    let (ready, mut study) = beside(plan, || asking.stand(raising, packed, &streams));
+    let (asked, keeper) = match ready {
+        Ok(ready) => ready,
         Err(error) => {
             if let Some(open) = study.open {
                 open.withdraw();
@@ -101,21 +121,18 @@ pub(crate) fn once(
         let announced = open.announce(engine, here).err();
         study.trouble = announced.map(|error| error.to_string()).or(trouble);
     }
-    begun(&Begun {
-        sandbox: view::sandbox_with(&record, &draft.blueprint, 1),
-        confidence: study.open.as_ref().and_then(Open::shown).cloned(),
-        trouble: study.trouble.clone(),
-    });
-    let ended = drive(here, (&keeper, &record), (packed, number), streams);
-    // Nothing that the command started outlives it, and its layers are at rest from here on.
-    keeper.bury();
-    let ended = ended?;
+    begun(&study.begun(view::sandbox_with(&record, &draft.blueprint, 1)));
+    let sent = asking.sent(asked, &keeper, &streams);
+    let ended = sent.and_then(|sent| drive(&keeper, &record, sent, streams));
+    let (ended, keeper) = left(ended, keeper)?;
     let keep = verdict(&record, &draft.blueprint, &ended)?;
     // Before the directory goes: it says where the control groups are.
     sweep::clear_outside(engine, here, record.id);
     let record = finish(engine, here, &record, (&ended, keep))?;
+    // Left: it takes the empty jail down by itself.
+    drop(keeper);
     mark.remove();
-    if draft.freeze_later {
+    if draft.freeze_later || here.wants_upkeep() {
         engine.later();
     }
     Ok(Once {
@@ -126,6 +143,87 @@ pub(crate) fn once(
         checks: draft.learning.checks,
         study,
     })
+}
+
+/// A run that ended, with its keeper where nobody has to wait for it.
+///
+/// Nothing that the command started outlives it, and its layers are at rest from here on: the keeper
+/// reports the end of a run only when nothing of it is alive. It takes the jail down when it is let go.
+fn left(
+    ended: Result<Ended, EngineError>,
+    keeper: Keeper,
+) -> Result<(Ended, Option<Keeper>), EngineError> {
+    match ended {
+        Err(error) => {
+            drop(keeper.stop());
+            Err(error)
+        }
+        // Control groups outlive a keeper that is killed, so it is waited for where there are any.
+        Ok(ended) if keeper.has_groups() || ended.end == End::Lost => {
+            keeper.bury();
+            Ok((ended, None))
+        }
+        Ok(ended) => Ok((ended, Some(keeper))),
+    }
+}
+
+/// How a command is asked for.
+struct Asking<'a> {
+    here: &'a Here,
+    record: &'a Sandbox,
+    number: u32,
+    /// Before the jail stands.
+    at_once: bool,
+}
+
+/// A command that was asked for, or is yet to be.
+enum Asked {
+    Sent(Sent),
+    Packed(Packed),
+}
+
+impl Asking<'_> {
+    /// Waits until the jail stands, having asked for the command if it may start at once.
+    fn stand(
+        &self,
+        raising: Raising,
+        packed: Result<Packed, EngineError>,
+        streams: &Streams<'_>,
+    ) -> Result<(Asked, Keeper), EngineError> {
+        let asked = packed.and_then(|packed| {
+            if !self.at_once {
+                return Ok(Asked::Packed(packed));
+            }
+            let what = (packed, self.number);
+            Sent::ahead(self.here, (&raising, self.record), what, streams).map(Asked::Sent)
+        });
+        // While the jail is raised there is nothing else to do.
+        drop(self.here.read(|store| store.expect_end()));
+        match (asked, raising.ready()) {
+            (Ok(asked), Ok(keeper)) => Ok((asked, keeper)),
+            (Err(error), Ok(keeper)) => {
+                // It knows of no command, and would wait for one.
+                drop(keeper.stop());
+                Err(error)
+            }
+            (Ok(_) | Err(_), Err(error)) => Err(error.into()),
+        }
+    }
+
+    fn sent(
+        &self,
+        asked: Asked,
+        keeper: &Keeper,
+        streams: &Streams<'_>,
+    ) -> Result<Sent, EngineError> {
+        match asked {
+            Asked::Sent(sent) => Ok(sent),
+            Asked::Packed(packed) => {
+                let what = (packed, self.number);
+                Sent::now(self.here, (keeper, self.record), what, streams)
+            }
+        }
+    }
 }
 
 /// Raises the jail while memory is asked: neither waits for the other.
@@ -150,29 +248,6 @@ fn beside<T>(plan: Option<experiment::Plan>, raise: impl FnOnce() -> T) -> (T, S
         };
         (raised, study)
     })
-}
-
-/// Makes the directories and writes the records, in this order: a record without directories would
-/// be a sandbox that cannot be looked at.
-fn begin(
-    engine: &Engine,
-    here: &Here,
-    draft: &Draft,
-    errand: &Errand<'_>,
-) -> Result<(Sandbox, u32), EngineError> {
-    let directory = here.sandbox(draft.id());
-    let begun = layers::make(&directory, &draft.blueprint).and_then(|()| {
-        here.write(|store| {
-            let record = draft.record(engine, store)?;
-            let cwd = errand.directory(engine, &draft.blueprint);
-            let number = errand.record(engine, store, (&record, &cwd))?;
-            Ok((record, number))
-        })
-    });
-    if begun.is_err() {
-        here.throw_away(&directory)?;
-    }
-    begun
 }
 
 /// Records that the jail never stood.

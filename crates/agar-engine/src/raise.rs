@@ -4,20 +4,22 @@ use crate::alive::{Mark, Stay};
 use crate::blueprint::{Blueprint, Copy};
 use crate::failure::EngineError;
 use crate::here::Here;
+use crate::options::SandboxOptions;
 use crate::turn::Turn;
 use crate::{Engine, layers, sweep};
 use agar_core::id::SandboxId;
 use agar_core::limits::Limits;
 use agar_core::state::{Event, State};
 use agar_core::walls::{Identity, Network, Tier};
-use agar_jail::client::{self, Keeper, KeeperConfig, Lifetime};
+use agar_jail::client::{self, Ahead, Keeper, KeeperConfig, Lifetime, Raising, Waiting};
 use agar_jail::machine::Machine;
 use agar_jail::plan::{self, Plan};
 use agar_jail::policy::{Copied, Nested, Overlay, Policy};
 use agar_jail::wire::Raw;
+use agar_sandbox::project::StateDir;
 use agar_sandbox::stack::Stack;
-use agar_store::Sandbox;
-use std::path::Path;
+use agar_store::{NewSandbox, Sandbox};
+use std::path::{Path, PathBuf};
 
 /// The walls that a record asks for.
 #[derive(Debug)]
@@ -37,6 +39,47 @@ impl<'a> Walls<'a> {
             limits: record.limits,
         }
     }
+
+    /// Of a sandbox that is not on record yet.
+    pub(crate) fn of_new(new: &'a NewSandbox) -> Self {
+        Self {
+            tier: new.tier,
+            network: &new.network,
+            identity: new.identity,
+            limits: new.limits,
+        }
+    }
+}
+
+/// A keeper that was started in the expectation of a jail. Without one, nothing is lost but time.
+#[derive(Debug, Default)]
+pub(crate) struct Expected(Option<Waiting>);
+
+impl Expected {
+    /// Starts one. What goes wrong here goes wrong again, and is told, when the jail is raised.
+    pub(crate) fn start(&mut self, engine: &Engine, options: &SandboxOptions, state: &StateDir) {
+        let usual = matches!(options.network, None | Some(Network::None))
+            && matches!(options.tier, None | Some(Tier::Full))
+            && options.limits.memory_bytes.is_none()
+            && options.caller.limits().memory_bytes.is_none()
+            && !options.fake_root
+            && !options.nested
+            && engine.surroundings().uid != 0;
+        let staging = staging(state).ok().filter(|_| usual);
+        let ahead = staging.as_deref().map_or(Ahead::Nothing, Ahead::Usual);
+        self.0 = client::prepare(state.path(), ahead).ok();
+    }
+}
+
+/// Where jails are put together. Every one mounts over it and over what lies beside it in a mount
+/// namespace of its own, so all can share them.
+fn staging(state: &StateDir) -> std::io::Result<PathBuf> {
+    let place = state.path().join("staging");
+    let staging = place.join("root");
+    [&place, &staging, &place.join("mask")]
+        .into_iter()
+        .try_for_each(|path| layers::make_private(path))?;
+    Ok(staging)
 }
 
 /// Plans the jail of a sandbox on this machine.
@@ -46,13 +89,8 @@ pub(crate) fn plan(
     walls: &Walls<'_>,
     blueprint: &Blueprint,
 ) -> Result<Plan, EngineError> {
-    // Every jail mounts over these two in a mount namespace of its own, so all can share them.
-    let place = here.state.path().join("staging");
-    let staging = place.join("root");
-    [&place, &staging, &place.join("mask")]
-        .into_iter()
-        .try_for_each(|path| layers::make_private(path))
-        .map_err(EngineError::io("make a place to build the jail"))?;
+    let staging =
+        staging(&here.state).map_err(EngineError::io("make a place to build the jail"))?;
     let policy = Policy {
         tier: walls.tier,
         network: walls.network.clone(),
@@ -111,6 +149,43 @@ pub(crate) fn overlay(stack: &Stack) -> Overlay {
     }
 }
 
+/// Puts the jail of a sandbox up, and does not wait until it stands.
+pub(crate) fn begin(
+    engine: &Engine,
+    here: &Here,
+    (id, walls, blueprint): (SandboxId, &Walls<'_>, &Blueprint),
+    (lifetime, expected): (Lifetime, Expected),
+) -> Result<Raising, EngineError> {
+    let plan = plan(engine, here, walls, blueprint)?;
+    let config = KeeperConfig {
+        plan,
+        limits: walls.limits,
+        directory: Raw::from(here.sandbox(id)),
+        socket: Raw::from(Here::make_socket(engine, id)?),
+        layers: counted(&blueprint.stacks),
+        name: id.to_string(),
+        lifetime,
+    };
+    let waiting = match expected.0 {
+        Some(waiting) => waiting,
+        None => client::prepare(here.state.path(), Ahead::Nothing)?,
+    };
+    Ok(waiting.raise(&config)?)
+}
+
+/// Puts the jail of a recorded sandbox up, to stay. Its keeper is heard again once it answers others.
+pub(crate) fn stay(
+    engine: &Engine,
+    here: &Here,
+    sandbox: (SandboxId, &Walls<'_>, &Blueprint),
+    expected: Expected,
+) -> Result<Keeper, EngineError> {
+    let raising = begin(engine, here, sandbox, (Lifetime::UntilStopped, expected))?;
+    let keeper = raising.ready()?;
+    drop(keeper.status()?);
+    Ok(keeper)
+}
+
 /// Puts the jail of a recorded sandbox up.
 pub(crate) fn raise(
     engine: &Engine,
@@ -118,23 +193,14 @@ pub(crate) fn raise(
     (record, blueprint): (&Sandbox, &Blueprint),
     lifetime: Lifetime,
 ) -> Result<Keeper, EngineError> {
-    let plan = plan(engine, here, &Walls::of(record), blueprint)?;
-    let config = KeeperConfig {
-        plan,
-        limits: record.limits,
-        directory: Raw::from(here.sandbox(record.id)),
-        socket: Raw::from(Here::make_socket(engine, record.id)?),
-        layers: counted(&blueprint.stacks),
-        name: record.id.to_string(),
-        lifetime,
-    };
-    let keeper = client::start(here.state.path(), &config)?;
+    let sandbox = (record.id, &Walls::of(record), blueprint);
     match lifetime {
-        // Others will look for its socket: it is there once the keeper answers.
-        Lifetime::UntilStopped => drop(keeper.status()?),
-        Lifetime::OneRun => {}
+        Lifetime::UntilStopped => stay(engine, here, sandbox, Expected::default()),
+        Lifetime::OneRun => {
+            let raising = begin(engine, here, sandbox, (lifetime, Expected::default()))?;
+            Ok(raising.ready()?)
+        }
     }
-    Ok(keeper)
 }
 
 /// A jail that is up, perhaps only now.

@@ -1,5 +1,5 @@
-//! Work for when nobody waits: a fresh generation for next time, fewer layers, a clean-up, a portion
-//! of the trash.
+//! Work for when nobody waits: a fresh generation for next time, a short log of the store, fewer
+//! layers, a clean-up, a portion of the trash.
 
 use crate::draft::Freezing;
 use crate::here::Here;
@@ -21,6 +21,9 @@ const OFTEN_ENOUGH_MS: u64 = 10 * 60_000;
 
 /// The file whose time says when the last clean-up began, and whose lock says that one is under way.
 const STAMP: &str = "upkeep";
+
+/// So many things in the trash are worth a portion by themselves.
+const TRASH_CROWDED: usize = 500;
 
 /// Asks for upkeep.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -44,11 +47,16 @@ pub struct UpkeepAnswer {
 /// portion of the trash.
 pub fn upkeep(engine: &Engine, _request: &UpkeepRequest) -> Result<UpkeepAnswer, EngineError> {
     let here = engine.here()?;
+    let trash = Trash::new(&here.state);
+    // Deleting makes new files slow for minutes on some filesystems, so when it is only for the log
+    // of the store the trash waits until it is worth it.
+    let only_log = here.wants_upkeep() && !trash.holds_more_than(TRASH_CROWDED);
     let mut answer = UpkeepAnswer::default();
     if let Ok(known) = here.project(engine) {
         let bases = Bases::new(&known.found, &here.state, known.id);
         answer.generation = bases.freeze(&Freezing::of(engine))?;
     }
+    here.tidy()?;
     answer.joined = travel::condense_all(engine, here)?;
     // One at a time is enough; whoever has it does it for all.
     let Some(_alone) = alone(here)? else {
@@ -62,8 +70,9 @@ pub fn upkeep(engine: &Engine, _request: &UpkeepRequest) -> Result<UpkeepAnswer,
     answer.removed = cleared.removed.len() as u64;
     prune::collect_generations(engine, here)?;
     experiment::tidy(engine, here)?;
-    answer.emptied = Trash::new(&here.state).empty(PORTION)?.removed;
-    here.tidy()?;
+    if !only_log {
+        answer.emptied = trash.empty(PORTION)?.removed;
+    }
     Ok(answer)
 }
 

@@ -1,13 +1,11 @@
 //! The near end of a sandbox: start its keeper, or find it again, and ask it to run commands.
 
-use crate::keeper::{CLIENT_FD, CONFIG_FD};
 use crate::plan::Plan;
 use crate::policy::Overlay;
 use crate::protocol::{self, Reply, Request};
 use crate::report::RunReport;
 use crate::wire::Raw;
-use crate::{detach, program, syscall};
-use agar_core::fault::{Fault, Kind, Remedy};
+use agar_core::fault::{Fault, Kind};
 use agar_core::limits::Limits;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
@@ -15,8 +13,12 @@ use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Path, PathBuf};
 
+mod start;
 mod still;
 
+pub(crate) use start::AHEAD_WORD;
+use start::Child;
+pub use start::{Ahead, Raising, StartError, Waiting, prepare, start};
 pub use still::Stillness;
 
 /// What a keeper needs to know to raise a jail and mind it.
@@ -112,8 +114,10 @@ pub struct Keeper {
     directory: PathBuf,
     /// What the keeper wants known about the walls: limits not enforced, guards missing.
     pub notes: Vec<String>,
+    /// Whether it made control groups, which only it, or a sweep of the sandbox, takes away.
+    groups: bool,
     /// The keeper's process, if this process started it.
-    child: Option<i32>,
+    child: Option<Child>,
 }
 
 /// A run under way. Whoever holds it reads its output.
@@ -131,27 +135,6 @@ pub struct Running {
     pub done: OwnedFd,
     number: u32,
     directory: PathBuf,
-}
-
-/// The jail could not be raised.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot raise the jail: {step}")]
-pub struct StartError {
-    /// The step that failed, in words.
-    pub step: String,
-    /// Why.
-    #[source]
-    pub source: io::Error,
-}
-
-impl Fault for StartError {
-    fn kind(&self) -> Kind {
-        Kind::Unsupported
-    }
-
-    fn remedy(&self) -> Option<Remedy> {
-        Some(Remedy::Diagnose)
-    }
 }
 
 /// The keeper did not answer.
@@ -174,60 +157,6 @@ impl Fault for TalkError {
             Kind::Internal
         }
     }
-}
-
-/// Starts a keeper and waits until its jail stands.
-///
-/// `program` is the directory where the keeper's program is kept between starts.
-pub fn start(program: &Path, config: &KeeperConfig) -> Result<Keeper, StartError> {
-    let failed = |step: &str| {
-        let step = step.to_owned();
-        move |source: io::Error| StartError { step, source }
-    };
-    let file = program::file(program).map_err(failed("write the keeper's program"))?;
-    let memory = config_file(config).map_err(failed("hand over the plan"))?;
-    let (near, far) = rustix::net::socketpair(
-        AddressFamily::UNIX,
-        SocketType::SEQPACKET,
-        SocketFlags::CLOEXEC,
-        None,
-    )
-    .map_err(|errno| failed("make a pair of sockets")(errno.into()))?;
-    let given = [(&far, CLIENT_FD), (&memory, CONFIG_FD)];
-    let child = detach::spawn(&file, &["agar-keeper".into()], &given)
-        .map_err(failed("start the keeper"))?;
-    drop(far);
-    let mut buffer = Vec::new();
-    let reply =
-        protocol::receive::<Reply>(&near, &mut buffer).map_err(failed("hear from the keeper"))?;
-    let failure = match reply {
-        Some((Reply::Ready { notes }, _)) => {
-            let directory = config.directory.clone().into();
-            return Ok(Keeper {
-                socket: near,
-                directory,
-                notes,
-                child: Some(child),
-            });
-        }
-        Some((Reply::Failed { step, errno }, _)) => StartError {
-            step,
-            source: io::Error::from_raw_os_error(errno),
-        },
-        Some(_) | None => {
-            let source = io::ErrorKind::UnexpectedEof.into();
-            StartError {
-                step: "hear from the keeper, which ended".into(),
-                source,
-            }
-        }
-    };
-    // It is ending; a dead child left unburied would stay for as long as this process lives.
-    drop(syscall::wait_for(
-        child,
-        rustix::process::WaitOptions::empty(),
-    ));
-    Err(failure)
 }
 
 /// The configuration in a file of its own memory, read from the start.
@@ -276,38 +205,19 @@ impl Keeper {
             socket: connected,
             directory: directory.to_path_buf(),
             notes: Vec::new(),
+            groups: false,
             child: None,
         })
     }
 
     /// Starts a command inside.
     pub fn run(&self, request: &RunRequest) -> Result<Running, TalkError> {
-        let doing = during("run a command");
-        let (far, near) = match request.terminal {
-            Some(_) => (Vec::new(), None),
-            None => streams()
-                .map(|(far, near)| (far, Some(near)))
-                .map_err(doing)?,
-        };
-        let given: Vec<BorrowedFd<'_>> = far.iter().map(AsFd::as_fd).collect();
-        self.say(&Request::Run(request.clone()), &given, "run a command")?;
-        drop(given);
-        drop(far);
-        let mut attached = match self.hear("run a command")? {
-            (Reply::Started { .. }, attached) => attached,
-            (reply, _) => return Err(unexpected("run a command", &reply)),
-        };
-        let done = self.socket.try_clone().map_err(during("run a command"))?;
-        let [stdin, stdout, stderr] = near.map_or([None, None, None], |near| near.map(Some));
-        Ok(Running {
-            stdin,
-            stdout,
-            stderr,
-            terminal: attached.pop(),
-            done,
-            number: request.number,
-            directory: self.directory.clone(),
-        })
+        self.order(request)?.started(self)
+    }
+
+    /// Asks for a command, without waiting until it has started.
+    pub fn order(&self, request: &RunRequest) -> Result<Order, TalkError> {
+        Order::send(&self.socket, &self.directory, request)
     }
 
     /// Looks at the sandbox's own terminal, which the keeper holds. The command is started on it if
@@ -358,14 +268,18 @@ impl Keeper {
     }
 
     /// Waits until a keeper that this process started is gone. Only after its last run ended.
-    pub fn bury(mut self) {
-        if let Some(child) = self.child.take() {
-            // It may have been buried by someone who waits for all children.
-            drop(syscall::wait_for(
-                child,
-                rustix::process::WaitOptions::empty(),
-            ));
+    pub fn bury(self) {
+        // It takes its jail down when nobody waits for anything else of it.
+        drop(self.socket);
+        if let Some(child) = self.child {
+            child.bury();
         }
+    }
+
+    /// Whether it made control groups. Without any, a keeper whose last run ended may be let go: what
+    /// it still has to take down the kernel would clear away after one that is killed meanwhile.
+    pub fn has_groups(&self) -> bool {
+        self.groups
     }
 
     fn say(
@@ -429,6 +343,54 @@ fn streams() -> io::Result<(Vec<OwnedFd>, [OwnedFd; 3])> {
         [in_near, out_near, err_near],
     ))
 }
+
+/// A command that was asked for and may not have started yet.
+#[derive(Debug)]
+pub struct Order {
+    near: Option<[OwnedFd; 3]>,
+    number: u32,
+    directory: PathBuf,
+}
+
+impl Order {
+    fn send(socket: &OwnedFd, directory: &Path, request: &RunRequest) -> Result<Self, TalkError> {
+        let (far, near) = match request.terminal {
+            Some(_) => (Vec::new(), None),
+            None => streams()
+                .map(|(far, near)| (far, Some(near)))
+                .map_err(during(RUN))?,
+        };
+        let given: Vec<BorrowedFd<'_>> = far.iter().map(AsFd::as_fd).collect();
+        protocol::send(socket, &Request::Run(request.clone()), &given).map_err(during(RUN))?;
+        Ok(Self {
+            near,
+            number: request.number,
+            directory: directory.to_path_buf(),
+        })
+    }
+
+    /// Waits until it has started. The keeper is the one that was asked.
+    pub fn started(self, keeper: &Keeper) -> Result<Running, TalkError> {
+        let mut attached = match keeper.hear(RUN)? {
+            (Reply::Started { .. }, attached) => attached,
+            (reply, _) => return Err(unexpected(RUN, &reply)),
+        };
+        let done = keeper.socket.try_clone().map_err(during(RUN))?;
+        let [stdin, stdout, stderr] = self.near.map_or([None, None, None], |near| near.map(Some));
+        Ok(Running {
+            stdin,
+            stdout,
+            stderr,
+            terminal: attached.pop(),
+            done,
+            number: self.number,
+            directory: self.directory,
+        })
+    }
+}
+
+/// What was being done when a command could not be started.
+const RUN: &str = "run a command";
 
 impl Running {
     /// Sends a signal to the run's command and everything in its process group.

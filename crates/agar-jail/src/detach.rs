@@ -30,6 +30,8 @@ pub(crate) fn spawn(file: &Path, argv: &[Raw], given: &[(&OwnedFd, i32)]) -> io:
     let argv = argv.iter().map(text).collect::<Result<Vec<CString>, _>>()?;
     for _ in 0..BUSY_TRIES {
         match spawn.start(&name, &argv) {
+            // The program was written just now, and a process that another thread is starting still
+            // has it open for writing until its own `execve`.
             Err(error) if error.raw_os_error() == Some(libc::ETXTBSY) => wait_a_little(),
             started => return started,
         }
@@ -40,9 +42,8 @@ pub(crate) fn spawn(file: &Path, argv: &[Raw], given: &[(&OwnedFd, i32)]) -> io:
 /// How often a program that is still being written is tried again.
 const BUSY_TRIES: u32 = 200;
 
-/// The program was written just now, and a process that another thread is starting still has it open
-/// for writing until its own `execve`. There is nothing to be told when that is over.
-fn wait_a_little() {
+/// Waits a millisecond, for something of which nobody tells when it is over.
+pub(crate) fn wait_a_little() {
     let moment = rustix::thread::Timespec {
         tv_sec: 0,
         tv_nsec: 1_000_000,

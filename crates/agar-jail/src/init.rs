@@ -6,13 +6,13 @@
 //! questions. Commands cannot reach any of them: the process is not dumpable, and a process id of 1
 //! is deaf to signals from its children.
 
-use crate::client::Lifetime;
+use crate::client::{KeeperConfig, Lifetime};
 use crate::held::Held;
 use crate::mount::{During, Failed};
 use crate::notify::{Recorded, Recorder};
 use crate::plan::{Plan, Root};
 use crate::protocol::{self, News};
-use crate::{raise, syscall};
+use crate::{keeper, raise, syscall};
 use agar_core::run::Usage;
 use remount::Desk;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -54,31 +54,74 @@ impl Runs {
 }
 
 /// Becomes the init. Never returns.
-pub(crate) fn main(plan: &Plan, lifetime: Lifetime, socket: &OwnedFd) -> ! {
-    match prepare(plan, socket.as_fd()) {
-        Ok(held) => reap_for_ever(plan, lifetime, socket, &held),
-        Err(failed) => {
-            let news = News::Failed {
-                step: failed.step,
-                errno: failed.errno,
-            };
-            // The keeper sees the process end if it does not get the message.
-            drop(protocol::send(socket, &news, &[]));
-            syscall::exit(1)
+pub(crate) fn main(config: &KeeperConfig, socket: &OwnedFd) -> ! {
+    let raised = begin(socket.as_fd())
+        .and_then(|()| await_go(socket))
+        .and_then(|_| raise::Tree::begin(&config.plan))
+        .and_then(|tree| prepare(&config.plan, tree));
+    go_on(config, socket, raised)
+}
+
+/// Becomes an init that hears of its plan only when it is told to go, and until then raises what
+/// most plans begin with. Never returns.
+pub(crate) fn early(usual: &Plan, socket: &OwnedFd) -> ! {
+    let tree = begin(socket.as_fd())
+        .and_then(|()| await_go(socket))
+        .and_then(|_| raise::Tree::begin(usual));
+    // A failure is told to whoever wants this jail, if anybody does.
+    let told = await_go(socket).and_then(|file| {
+        let config = file.ok_or(rustix::io::Errno::BADF).map_err(io::Error::from);
+        config
+            .and_then(|file| keeper::read_config(&file))
+            .during(|| "read the plan".into())
+    });
+    match told {
+        Ok(config) => {
+            let raised = tree.and_then(|tree| prepare(&config.plan, tree));
+            go_on(&config, socket, raised)
         }
+        Err(failed) => give_up(socket, failed),
     }
 }
 
-fn prepare(plan: &Plan, socket: BorrowedFd<'_>) -> Result<Held, Failed> {
-    syscall::die_with_parent().during(|| "tie the init to its keeper".into())?;
-    let mut go = [0_u8; 1];
-    let (read, _) = rustix::net::recv(socket, &mut go[..], rustix::net::RecvFlags::empty())
-        .during(|| "wait for the keeper".into())?;
-    if read == 0 {
-        return Err(rustix::io::Errno::PIPE).during(|| "wait for the keeper".into());
+fn go_on(config: &KeeperConfig, socket: &OwnedFd, raised: Result<Held, Failed>) -> ! {
+    match raised {
+        Ok(held) => reap_for_ever(&config.plan, config.lifetime, socket, &held),
+        Err(failed) => give_up(socket, failed),
     }
-    syscall::close_all_but(socket.as_raw_fd()).during(|| "close what is not ours".into())?;
-    let held = raise::inside(plan)?;
+}
+
+fn give_up(socket: &OwnedFd, failed: Failed) -> ! {
+    let news = News::Failed {
+        step: failed.step,
+        errno: failed.errno,
+    };
+    // The keeper sees the process end if it does not get the message.
+    drop(protocol::send(socket, &news, &[]));
+    syscall::exit(1)
+}
+
+/// Ties this process to its keeper, and to nothing else of it: a copy of the keeper's end would keep
+/// the init waiting for a keeper that died before it could be tied to it, and the lock with it.
+fn begin(socket: BorrowedFd<'_>) -> Result<(), Failed> {
+    syscall::die_with_parent().during(|| "tie the init to its keeper".into())?;
+    syscall::close_all_but(socket.as_raw_fd()).during(|| "close what is not ours".into())
+}
+
+/// Waits for a word of the keeper's: the ids are mapped, or there is a plan, which comes with it.
+fn await_go(socket: &OwnedFd) -> Result<Option<OwnedFd>, Failed> {
+    let step = || "wait for the keeper".into();
+    let mut buffer = Vec::new();
+    let given = protocol::receive_bytes(socket, &mut buffer).during(step)?;
+    let given = given.ok_or(rustix::io::Errno::PIPE).during(step)?;
+    Ok(given.into_iter().next())
+}
+
+fn prepare(plan: &Plan, tree: Option<raise::Tree>) -> Result<Held, Failed> {
+    let held = match tree {
+        Some(tree) => tree.finish(plan)?,
+        None => Held::default(),
+    };
     if plan.root == Root::Host {
         // Not the first process of a namespace, so orphans must be asked for.
         rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
@@ -99,14 +142,7 @@ fn reap_for_ever(plan: &Plan, lifetime: Lifetime, socket: &OwnedFd, held: &Held)
     });
     let desk = match started {
         Ok(desk) => desk,
-        Err(failed) => {
-            let news = News::Failed {
-                step: failed.step,
-                errno: failed.errno,
-            };
-            drop(protocol::send(socket, &news, &[]));
-            syscall::exit(1)
-        }
+        Err(failed) => give_up(socket, failed),
     };
     let mut shared = Shared::of(plan);
     let mut bury = || reap(lifetime, socket, &runs, &recorder);

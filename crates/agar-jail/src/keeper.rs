@@ -4,7 +4,7 @@
 //! It has one thread and one loop; it sleeps in `poll` until something happens. When it dies the
 //! kernel ends the init, and with it everything inside.
 
-use crate::client::{KeeperConfig, Lifetime, Status};
+use crate::client::{AHEAD_WORD, KeeperConfig, Lifetime, Status};
 use crate::notify::Recorded;
 use crate::policy::Overlay;
 use crate::protocol::{self, News, Order, Remounted, Reply, Request};
@@ -12,11 +12,12 @@ use crate::wire::Raw;
 use crate::{init, probe};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
-use rustix::net::{AddressFamily, SocketFlags, SocketType};
+use rustix::net::SocketFlags;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
+mod begin;
 mod jail;
 mod limits;
 mod runs;
@@ -24,6 +25,8 @@ mod still;
 mod terminal;
 mod viewing;
 
+use begin::keep;
+pub(crate) use begin::read_config;
 use jail::Jail;
 pub(crate) use jail::map_caller;
 use runs::Runs;
@@ -39,51 +42,28 @@ pub(crate) const CONFIG_FD: i32 = 4;
 pub fn main() -> u8 {
     // SAFETY: whoever starts the keeper puts its socket there and nobody else in this process owns it.
     let client = unsafe { OwnedFd::from_raw_fd(CLIENT_FD) };
-    // SAFETY: as above, for the configuration.
-    let config = unsafe { OwnedFd::from_raw_fd(CONFIG_FD) };
-    match std::env::args_os().nth(1) {
-        Some(word) if word == INIT_WORD => return init_of_helper(&client, config),
-        Some(word) if word == probe::WORD => {
-            return if probe::main(&client, config).is_ok() {
-                0
-            } else {
-                70
-            };
+    // SAFETY: as above, for the configuration of those that get one.
+    let config = || unsafe { OwnedFd::from_raw_fd(CONFIG_FD) };
+    let mut words = std::env::args_os().skip(1);
+    let done = match words.next() {
+        Some(word) if word == INIT_WORD => return init_of_helper(&client, &config()),
+        Some(word) if word == probe::WORD => probe::main(&client, config()),
+        Some(word) if word == AHEAD_WORD => {
+            let staging = words.next().unwrap_or_default();
+            keep(client, jail::ahead(Path::new(&staging)))
         }
-        Some(_) | None => {}
-    }
-    match keep(client, config) {
-        Ok(()) => 0,
-        Err(_) => 70,
-    }
+        Some(_) | None => keep(client, None),
+    };
+    if done.is_ok() { 0 } else { 70 }
 }
 
 /// Asks the keeper's program to be the init inside what bubblewrap put together.
 const INIT_WORD: &str = "init";
 
-fn init_of_helper(socket: &OwnedFd, config: OwnedFd) -> u8 {
+fn init_of_helper(socket: &OwnedFd, config: &OwnedFd) -> u8 {
     match read_config(config) {
-        Ok(config) => init::main(&config.plan, config.lifetime, socket),
+        Ok(config) => init::main(&config, socket),
         Err(_) => 70,
-    }
-}
-
-fn keep(client: OwnedFd, config: OwnedFd) -> io::Result<()> {
-    let config = read_config(config)?;
-    match Jail::raise(&config, &client) {
-        Ok((jail, notes)) => {
-            // The name first: whoever hears that the jail stands can find it.
-            let keeper = Keeper::new(&config, jail, client)?;
-            keeper.answer(0, &Reply::Ready { notes });
-            keeper.serve()
-        }
-        Err(failed) => {
-            let reply = Reply::Failed {
-                step: failed.step,
-                errno: failed.errno,
-            };
-            protocol::send(&client, &reply, &[])
-        }
     }
 }
 
@@ -94,12 +74,6 @@ fn read_recorded(file: OwnedFd) -> Option<Recorded> {
     let mut file = io::Read::take(std::fs::File::from(file), BYTES_MAX);
     io::Read::read_to_end(&mut file, &mut bytes).ok()?;
     serde_json::from_slice(&bytes).ok()
-}
-
-fn read_config(file: OwnedFd) -> io::Result<KeeperConfig> {
-    let mut bytes = Vec::new();
-    io::Read::read_to_end(&mut std::fs::File::from(file), &mut bytes)?;
-    Ok(serde_json::from_slice(&bytes)?)
 }
 
 /// Removes what a keeper that was killed left on the machine for a sandbox: its control groups.
@@ -140,7 +114,12 @@ struct Keeper<'a> {
     still: Option<Still>,
     /// What the init said about layers.
     remounted: Option<Remounted>,
+    /// The one run that there was to be has been reported.
+    over: bool,
 }
+
+/// How long a keeper waits for its client to leave.
+const DEPARTURE_SECONDS: i64 = 10;
 
 /// What the loop does next.
 #[derive(PartialEq, Eq)]
@@ -150,13 +129,12 @@ enum Next {
 }
 
 impl<'a> Keeper<'a> {
-    fn new(config: &'a KeeperConfig, jail: Jail, client: OwnedFd) -> io::Result<Self> {
-        let listener = listen(config.socket.as_path())?;
+    fn new(config: &'a KeeperConfig, jail: Jail, listener: OwnedFd, client: OwnedFd) -> Self {
         let clients = vec![Client {
             first: true,
             ..Client::new(client)
         }];
-        Ok(Self {
+        Self {
             config,
             jail,
             listener,
@@ -166,11 +144,15 @@ impl<'a> Keeper<'a> {
             uppers: uppers(&config.plan.policy.overlays).collect(),
             still: None,
             remounted: None,
-        })
+            over: false,
+        }
     }
 
     fn serve(mut self) -> io::Result<()> {
         while self.turn()? == Next::GoOn {}
+        if self.over {
+            self.await_departure();
+        }
         // What is frozen does not die everywhere.
         self.thaw();
         self.jail.end(self.config.directory.as_path());
@@ -208,9 +190,25 @@ impl<'a> Keeper<'a> {
             self.stop_for(&breach)?;
         }
         if self.report_ended()? && self.config.lifetime == Lifetime::OneRun {
+            self.over = true;
             next = Next::End;
         }
         Ok(next)
+    }
+
+    /// Waits until whoever started the one run has left. Nothing is alive inside but the init; taking
+    /// the jail down now would only keep the kernel busy while somebody waits for the command to end.
+    fn await_departure(&self) {
+        let Some(client) = self.clients.iter().find(|client| client.first) else {
+            return;
+        };
+        let mut fds = [PollFd::new(&client.socket, PollFlags::RDHUP)];
+        let patience = Timespec {
+            tv_sec: DEPARTURE_SECONDS,
+            tv_nsec: 0,
+        };
+        // Left or not, the run is over.
+        let _ = poll(&mut fds, Some(&patience));
     }
 
     fn wait(&self) -> io::Result<Ready> {
@@ -454,16 +452,4 @@ struct Ready {
     news: bool,
     caller: bool,
     clients: Vec<usize>,
-}
-
-/// A socket with a name, which only its owner can open.
-fn listen(path: &Path) -> io::Result<OwnedFd> {
-    let flags = SocketFlags::CLOEXEC;
-    let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
-    // A name left by a keeper that was killed is in the way; the lock says that it is dead.
-    let _ = rustix::fs::unlink(path);
-    rustix::net::bind(&socket, &rustix::net::SocketAddrUnix::new(path)?)?;
-    rustix::fs::chmod(path, rustix::fs::Mode::from_raw_mode(0o600))?;
-    rustix::net::listen(&socket, 16)?;
-    Ok(socket)
 }

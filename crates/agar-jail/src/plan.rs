@@ -230,11 +230,19 @@ pub fn plan(policy: &Policy, machine: &Machine) -> Result<Plan, PlanError> {
     for whole in whole {
         draft.machine_itself(whole, early);
     }
-    draft.fresh_trees(&own, root, early);
+    // What all jails of a machine have in common comes first: it can be raised before the rest is
+    // known.
+    draft.common(&own, root, early);
     // Inside, they can be laid anew; what has mounts below it can only be laid by the machine's root.
     let plain = own.iter().all(|overlay| draft.has_no_mounts_below(overlay));
-    draft.own_trees(&own, root, if plain { &mut steps } else { early });
-    draft.kernel(&mut steps);
+    if root == Root::ReadOnly {
+        draft.kernel(&mut steps);
+        draft.own(&own, root, &mut steps);
+    } else {
+        let place = if plain { &mut steps } else { &mut before };
+        draft.own(&own, root, place);
+        draft.kernel(&mut steps);
+    }
     Ok(Plan {
         policy: policy.clone(),
         ids: draft.ids(),
@@ -246,6 +254,27 @@ pub fn plan(policy: &Policy, machine: &Machine) -> Result<Plan, PlanError> {
         helper: Vec::new(),
         capabilities: draft.capabilities(),
     })
+}
+
+/// The part that most plans of an ordinary user begin with, as a plan: nothing of it depends on the
+/// project or on what is wanted of the jail.
+pub(crate) fn ahead(machine: &Machine, staging: &Path) -> Result<Plan, PlanError> {
+    let policy = Policy {
+        tier: Tier::Full,
+        network: Network::None,
+        identity: Identity::Caller,
+        nested: Nested::Refused,
+        monitor: Monitor::Off,
+        overlays: Vec::new(),
+        copies: Vec::new(),
+        masks: Vec::new(),
+        home: "/".into(),
+        layer_homes: Vec::new(),
+        staging: staging.into(),
+        limits: agar_core::limits::Limits::person(),
+        old_ways: Vec::new(),
+    };
+    plan(&policy, machine)
 }
 
 /// What the parts of a plan are decided from.
@@ -323,16 +352,16 @@ impl Draft<'_> {
         lowers.all(|lower| self.machine.mounts_below(lower.as_path()).next().is_none())
     }
 
-    /// Everything that holds files and is not the sandbox's own.
-    fn fresh_trees(&self, own: &[&Overlay], root: Root, steps: &mut Vec<Step>) {
+    /// The machine, without what can be written.
+    fn common(&self, own: &[&Overlay], root: Root, steps: &mut Vec<Step>) {
         if root == Root::ReadOnly {
             self.covers(own, steps);
         }
         self.fresh(steps);
     }
 
-    /// The trees whose changes the sandbox keeps.
-    fn own_trees(&self, own: &[&Overlay], root: Root, steps: &mut Vec<Step>) {
+    /// What is this jail's own: copy-on-write trees, and what it hides.
+    fn own(&self, own: &[&Overlay], root: Root, steps: &mut Vec<Step>) {
         for overlay in own {
             if is_fresh(&overlay.target) && !own.iter().any(|other| is_inside(overlay, other)) {
                 steps.push(Step::Directory {
@@ -501,6 +530,16 @@ fn is_inside(overlay: &Overlay, other: &Overlay) -> bool {
 }
 
 impl Plan {
+    /// Whether a jail that was begun with another plan can be finished with this one.
+    pub(crate) fn continues(&self, begun: &Self) -> bool {
+        self.root == begun.root
+            && self.ids == begun.ids
+            && self.layers == begun.layers
+            && self.policy.staging == begun.policy.staging
+            && self.before.is_empty()
+            && self.steps.starts_with(&begun.steps)
+    }
+
     /// The filter that commands wear.
     pub fn filter(&self) -> FilterOptions {
         FilterOptions {

@@ -55,8 +55,8 @@ pub(crate) enum Request {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Reply {
-    /// The jail stands.
-    Ready { notes: Vec<String> },
+    /// The jail stands; whether control groups were made for it.
+    Ready { notes: Vec<String>, groups: bool },
     /// The jail could not be raised.
     Failed { step: String, errno: i32 },
     /// The command runs, or could not be started and is about to be reported so; the near end of
@@ -185,7 +185,12 @@ pub(crate) fn receive_bytes(
 ) -> io::Result<Option<Vec<OwnedFd>>> {
     // Asking for the length first keeps an idle keeper from holding a buffer for the longest message.
     let flags = RecvFlags::PEEK | RecvFlags::TRUNC;
-    let (_, length) = retry(|| rustix::net::recv(socket.as_fd(), &mut [0_u8][..], flags))?;
+    let peek = || retry(|| rustix::net::recv(socket.as_fd(), &mut [0_u8][..], flags));
+    let (_, length) = match peek() {
+        // The other end left without having read all that it was sent. What it said before is there.
+        Err(error) if error.kind() == io::ErrorKind::ConnectionReset => peek()?,
+        other => other?,
+    };
     buffer.clear();
     buffer.resize(length.min(MESSAGE_MAX), 0);
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS_MAX))];

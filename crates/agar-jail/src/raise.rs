@@ -9,7 +9,7 @@ use crate::plan::{Plan, Root, Step};
 use crate::syscall;
 use crate::wire::Raw;
 use agar_core::walls::Network;
-use rustix::fd::AsFd;
+use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{CWD, FileType, Mode};
 use rustix::io::Errno;
 use rustix::mount::{MountAttrFlags, UnmountFlags};
@@ -36,39 +36,67 @@ pub(crate) fn before(plan: &Plan) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Inside the new namespaces: the whole tree, then the move into it.
-///
-/// Gives what it takes to lay layers anew later, when no path of the host leads anywhere any more.
-pub(crate) fn inside(plan: &Plan) -> Result<Held, Failed> {
-    if matches!(plan.root, Root::Host | Root::Helper) {
-        return Ok(Held::default());
-    }
-    mount::make_private()?;
-    let staging = plan.policy.staging.as_path();
-    let root = match plan.root {
-        Root::ReadOnly => {
-            let tree = mount::clone_tree(Path::new("/"))?;
-            mount::read_only(tree.as_fd())?;
-            tree
+/// A tree that is being put together.
+pub(crate) struct Tree {
+    root: OwnedFd,
+    masks: Masks,
+    /// How many steps are done.
+    done: usize,
+}
+
+impl Tree {
+    /// Inside the new namespaces: the root, and the steps of a plan. Nothing where the plan has no
+    /// mounts.
+    pub(crate) fn begin(plan: &Plan) -> Result<Option<Self>, Failed> {
+        if matches!(plan.root, Root::Host | Root::Helper) {
+            return Ok(None);
         }
-        // Cloned again, since what came from outside is locked in its place.
-        Root::Staged | Root::Host | Root::Helper => mount::clone_tree(staging)?,
-    };
-    let mut masks = Masks::new(plan)?;
-    mount::attach(root.as_fd(), staging)?;
-    for step in &plan.steps {
-        raise(plan, step, &mut masks)?;
+        mount::make_private()?;
+        let staging = plan.policy.staging.as_path();
+        let root = match plan.root {
+            Root::ReadOnly => {
+                let tree = mount::clone_tree(Path::new("/"))?;
+                mount::read_only(tree.as_fd())?;
+                tree
+            }
+            // Cloned again, since what came from outside is locked in its place.
+            Root::Staged | Root::Host | Root::Helper => mount::clone_tree(staging)?,
+        };
+        let masks = Masks::new(plan)?;
+        mount::attach(root.as_fd(), staging)?;
+        if plan.policy.network == Network::None {
+            loopback_up()?;
+        }
+        let mut tree = Self {
+            root,
+            masks,
+            done: 0,
+        };
+        tree.take_steps(plan)?;
+        Ok(Some(tree))
     }
-    let held = Held::take(plan, masks);
-    enter(&root)?;
-    if plan.policy.network == Network::None {
-        loopback_up()?;
+
+    /// The steps of the plan that are not done, and the move into the tree.
+    ///
+    /// Gives what it takes to lay layers anew later, when no path of the host leads anywhere any more.
+    pub(crate) fn finish(mut self, plan: &Plan) -> Result<Held, Failed> {
+        self.take_steps(plan)?;
+        let held = Held::take(plan, self.masks);
+        enter(&self.root)?;
+        Ok(held)
     }
-    Ok(held)
+
+    fn take_steps(&mut self, plan: &Plan) -> Result<(), Failed> {
+        for step in plan.steps.iter().skip(self.done) {
+            raise(plan, step, &mut self.masks)?;
+        }
+        self.done = plan.steps.len();
+        Ok(())
+    }
 }
 
 /// Makes the new tree the root, and lets go of the old one.
-fn enter(root: &rustix::fd::OwnedFd) -> Result<(), Failed> {
+fn enter(root: &OwnedFd) -> Result<(), Failed> {
     rustix::process::fchdir(root).during(|| "enter the new root".into())?;
     rustix::process::pivot_root(".", ".").during(|| "make the new tree the root".into())?;
     rustix::mount::unmount(".", UnmountFlags::DETACH).during(|| "let go of the old root".into())?;

@@ -128,6 +128,14 @@ impl Trash {
             .is_ok_and(|mut entries| entries.next().is_none())
     }
 
+    /// Whether more than so many things wait here.
+    pub fn holds_more_than(&self, count: usize) -> bool {
+        self.state
+            .trash()
+            .read_dir()
+            .is_ok_and(|mut entries| entries.nth(count).is_some())
+    }
+
     /// Deletes at most `budget` files and directories.
     ///
     /// Never follows a symbolic link, never enters another mount, and changes the mode of

@@ -19,9 +19,10 @@ use std::time::Duration;
 /// How long a command waits for another one's transaction. Ours take well under a millisecond.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Pages in the write-ahead log before they are folded into the main file. A short log keeps the
-/// next open fast, which has to read all of it.
-const LOG_PAGES: u32 = 256;
+/// Pages in the write-ahead log before they are folded into the main file by whoever wrote the last
+/// one. A short log keeps the next open fast, which has to read all of it; upkeep folds it earlier,
+/// when nobody waits.
+const LOG_PAGES: u32 = 1000;
 
 /// The store could not be opened.
 #[derive(Debug, thiserror::Error)]

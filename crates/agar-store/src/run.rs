@@ -2,6 +2,7 @@
 
 use crate::column::{bytes, json, json_option, moment, moment_option, parsed, path, to_json};
 use crate::fact::Fact;
+use crate::sandbox::ADVANCE_DOWN;
 use crate::store::{Reader, StoreError, Writer};
 use agar_core::id::SandboxId;
 use agar_core::run::{End, Usage};
@@ -70,6 +71,15 @@ pub struct RunEnd<'a> {
 const COLUMNS: &str =
     "sandbox, number, argv, cwd, started_ms, ended_ms, how, usage, report, log_bytes";
 
+/// Ends a run.
+const END: &str = "UPDATE run SET ended_ms = ?3, how = ?4, exit_code = ?5, usage = ?6, report = ?7, \
+     log_bytes = ?8 WHERE sandbox = ?1 AND number = ?2";
+
+/// Reads a run.
+fn one() -> String {
+    format!("SELECT {COLUMNS} FROM run WHERE sandbox = ?1 AND number = ?2")
+}
+
 impl Writer<'_> {
     /// Records a run that is about to start and gives it the next number.
     pub fn start_run(&self, new: &NewRun<'_>, at: Timestamp) -> Result<u32, StoreError> {
@@ -108,21 +118,16 @@ impl Writer<'_> {
         if run.ended.is_some() {
             return Err(StoreError::RunEnded { number });
         }
-        self.transaction
-            .prepare_cached(
-                "UPDATE run SET ended_ms = ?3, how = ?4, exit_code = ?5, usage = ?6, report = ?7,
-                 log_bytes = ?8 WHERE sandbox = ?1 AND number = ?2",
-            )?
-            .execute(params![
-                sandbox.to_string(),
-                number,
-                at.millis(),
-                to_json(ended.end)?,
-                ended.end.exit_code(),
-                to_json(&ended.usage)?,
-                ended.report,
-                ended.log_bytes.cast_signed()
-            ])?;
+        self.transaction.prepare_cached(END)?.execute(params![
+            sandbox.to_string(),
+            number,
+            at.millis(),
+            to_json(ended.end)?,
+            ended.end.exit_code(),
+            to_json(&ended.usage)?,
+            ended.report,
+            ended.log_bytes.cast_signed()
+        ])?;
         self.journal_end(sandbox, number, ended, at)
     }
 
@@ -152,12 +157,18 @@ impl Writer<'_> {
 }
 
 impl Reader<'_> {
+    /// Gets ready to record the end of a run, while the run takes its time.
+    pub fn expect_end(&self) -> Result<(), StoreError> {
+        for statement in [END, &one(), ADVANCE_DOWN] {
+            drop(self.connection.prepare_cached(statement)?);
+        }
+        Ok(())
+    }
+
     /// One run of a sandbox.
     pub fn run(&self, sandbox: SandboxId, number: u32) -> Result<Run, StoreError> {
         self.connection
-            .prepare_cached(&format!(
-                "SELECT {COLUMNS} FROM run WHERE sandbox = ?1 AND number = ?2"
-            ))?
+            .prepare_cached(&one())?
             .query_row(params![sandbox.to_string(), number], read)
             .optional()?
             .ok_or_else(|| StoreError::Missing {

@@ -126,6 +126,13 @@ pub(crate) const COLUMNS: &str = "id, alias, project, state, tier, network, base
      stacks, limits, identity, note, parent, created_ms, updated_ms, keeper, origin, depth, head, \
      pending";
 
+/// Moves a sandbox on whose jail is up, or about to be.
+const ADVANCE: &str = "UPDATE sandbox SET state = ?2, updated_ms = ?3 WHERE id = ?1";
+
+/// The same where no process keeps it any more.
+pub(crate) const ADVANCE_DOWN: &str =
+    "UPDATE sandbox SET state = ?2, updated_ms = ?3, keeper = NULL WHERE id = ?1";
+
 /// Draws of an alias before agar gives up on pretty ones.
 const DRAWS: u32 = 64;
 
@@ -242,12 +249,12 @@ impl Writer<'_> {
         if from == to {
             return Ok(to);
         }
-        self.transaction
-            .prepare_cached("UPDATE sandbox SET state = ?2, updated_ms = ?3 WHERE id = ?1")?
-            .execute(params![id.to_string(), to.word(), at.millis()])?;
-        if !to.is_alive() {
-            self.set_keeper(id, None, at)?;
-        }
+        let change = if to.is_alive() { ADVANCE } else { ADVANCE_DOWN };
+        self.transaction.prepare_cached(change)?.execute(params![
+            id.to_string(),
+            to.word(),
+            at.millis()
+        ])?;
         let fact = Fact::SandboxState { from, to, event };
         self.append(sandbox.project, Some(id), at, &fact)?;
         Ok(to)

@@ -6,7 +6,7 @@ use super::{report_file, trial};
 use crate::Engine;
 use crate::alive::{Mark, Stay};
 use crate::blueprint::{Blueprint, Copy};
-use crate::drive::{Errand, drive};
+use crate::drive::{Errand, Sent, drive};
 use crate::failure::EngineError;
 use crate::here::Here;
 use crate::options::Command;
@@ -137,9 +137,15 @@ impl<'a> Place<'a> {
             terminal: None,
             controls,
         };
-        let ended = drive(here, (&keeper, &self.record), (packed, number), streams);
+        let sent = Sent::now(here, (&keeper, &self.record), (packed, number), &streams);
+        let ended = match sent.and_then(|sent| drive(&keeper, &self.record, sent, streams)) {
+            Ok(ended) => ended,
+            Err(error) => {
+                drop(keeper.stop());
+                return Err(error);
+            }
+        };
         keeper.bury();
-        let ended = ended?;
         let output = crate::drive::output(&here.sandbox(self.record.id), number, 0);
         let output = output.unwrap_or_default();
         let interrupted = ended.notes.interrupted;

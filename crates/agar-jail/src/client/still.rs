@@ -1,6 +1,6 @@
 //! Asking a keeper for what happens between runs: new layers, and standing still.
 
-use super::{Keeper, Laid, Remount, StartError, TalkError, syscall, unexpected};
+use super::{Keeper, Laid, Remount, StartError, TalkError, unexpected};
 use crate::protocol::{Remounted, Reply, Request};
 use std::io;
 use std::time::Duration;
@@ -72,10 +72,7 @@ impl Keeper {
         let mut buffer = Vec::new();
         while let Ok(Some(_)) = crate::protocol::receive::<Reply>(&self.socket, &mut buffer) {}
         if let Some(child) = self.child {
-            drop(syscall::wait_for(
-                child,
-                rustix::process::WaitOptions::empty(),
-            ));
+            child.bury();
         }
     }
 }

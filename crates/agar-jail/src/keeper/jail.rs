@@ -3,8 +3,9 @@
 use super::limits::Guard;
 use super::{CLIENT_FD, CONFIG_FD, INIT_WORD};
 use crate::client::{self, KeeperConfig};
+use crate::machine::Machine;
 use crate::mount::{During, Failed};
-use crate::plan::{IdMap, Ids, Root};
+use crate::plan::{self, IdMap, Ids, Plan, Root};
 use crate::policy::Policy;
 use crate::protocol::{self, News};
 use crate::syscall::{self, Fork};
@@ -12,7 +13,7 @@ use crate::wire::Raw;
 use crate::{detach, init, raise};
 use agar_core::walls::{Network, Tier};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fd::OwnedFd;
+use rustix::fd::{AsFd as _, OwnedFd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use std::io;
 use std::path::Path;
@@ -23,54 +24,84 @@ pub(super) struct Jail {
     pub(super) handle: OwnedFd,
     pub(super) socket: OwnedFd,
     pub(super) guard: Guard,
+    notes: Vec<String>,
     /// Held for as long as the keeper lives: whoever can take it knows that the keeper is gone.
     _lock: OwnedFd,
 }
 
+/// An init that has begun with what most plans have in common, and does not know its own yet.
+pub(super) struct Early {
+    plan: Plan,
+    pid: i32,
+    handle: OwnedFd,
+    near: OwnedFd,
+}
+
+/// The namespaces of every full jail.
+const ALWAYS: i32 = libc::CLONE_NEWUSER
+    | libc::CLONE_NEWNS
+    | libc::CLONE_NEWPID
+    | libc::CLONE_NEWIPC
+    | libc::CLONE_NEWUTS
+    | libc::CLONE_NEWCGROUP;
+
+/// Starts an init before its plan is there. If that does not work, the plan is raised as if nobody
+/// had tried, and whoever wanted it hears why not.
+pub(super) fn ahead(staging: &Path) -> Option<Early> {
+    let plan = plan::ahead(&Machine::read().ok()?, staging).ok()?;
+    let (near, far) = socket_pair().ok()?;
+    match syscall::fork_into(namespaces(&plan.policy)).ok()? {
+        Fork::Child => init::early(&plan, &far),
+        Fork::Parent { pid, handle } => {
+            map_ids(pid, plan.ids).ok()?;
+            rustix::io::write(&near, b"m").ok()?;
+            Some(Early {
+                plan,
+                pid,
+                handle,
+                near,
+            })
+        }
+    }
+}
+
 impl Jail {
-    pub(super) fn raise(
-        config: &KeeperConfig,
+    /// Starts the init and lets it go to work. `file` holds the configuration.
+    pub(super) fn begin(
+        (config, file): (&KeeperConfig, &OwnedFd),
         client: &OwnedFd,
-    ) -> Result<(Self, Vec<String>), Failed> {
+        early: Option<Early>,
+    ) -> Result<Self, Failed> {
         // Nobody shall take a keeper that is about to go for one that stays.
         refuse_if_hung_up(client)?;
         let lock = take_lock(config.directory.as_path())?;
         // From here on whoever looks sees that the sandbox has a keeper. If the client died before,
         // somebody may have looked already, and cleared the sandbox away.
         refuse_if_hung_up(client)?;
-        let (mut guard, mut notes) = Guard::new(config)?;
+        let (mut guard, notes) = Guard::new(config)?;
         raise::before(&config.plan)?;
-        let (near, far) = socket_pair()?;
-        let (pid, handle) = match config.plan.root {
-            Root::Helper => start_helper(config, &far)?,
-            Root::ReadOnly | Root::Staged | Root::Host => {
-                let forked = syscall::fork_into(namespaces(&config.plan.policy))
-                    .during(|| "make new namespaces".into())?;
-                match forked {
-                    Fork::Child => {
-                        // A copy of the keeper's end would keep the init waiting for a keeper that
-                        // died before it could tie itself to it, and the lock with it.
-                        drop((near, lock));
-                        init::main(&config.plan, config.lifetime, &far)
-                    }
-                    Fork::Parent { pid, handle } => (pid, handle),
-                }
-            }
-        };
-        drop(far);
-        if config.plan.policy.tier == Tier::Full {
-            map_ids(pid, config.plan.ids)?;
-        }
-        rustix::io::write(&near, b"g")
-            .map(drop)
+        let (pid, handle, socket) = start_init(config, early)?;
+        protocol::send_bytes(&socket, b"g", &[file.as_fd()])
             .during(|| "let the init go on".into())?;
         // While it mounts: a group takes a process in only after the kernel's readers moved on,
         // which can be milliseconds, and no command is started before both are done.
         guard.take_in(pid)?;
+        Ok(Self {
+            pid,
+            handle,
+            socket,
+            guard,
+            notes,
+            _lock: lock,
+        })
+    }
+
+    /// Waits until the init has done its work. Gives what is to be known about the walls.
+    pub(super) fn finish(&mut self, root: Root) -> Result<Vec<String>, Failed> {
         let mut buffer = Vec::new();
-        match protocol::receive::<News>(&near, &mut buffer)
-            .during(|| "hear from the init".into())?
-        {
+        let heard = protocol::receive::<News>(&self.socket, &mut buffer);
+        let mut notes = std::mem::take(&mut self.notes);
+        match heard.during(|| "hear from the init".into())? {
             Some((News::Ready { notes: more }, _)) => notes.extend(more),
             Some((News::Failed { step, errno }, _)) => return Err(Failed { step, errno }),
             Some(_) | None => {
@@ -78,19 +109,10 @@ impl Jail {
                     .during(|| "hear from the init, which ended".into());
             }
         }
-        if config.plan.root == Root::Helper {
-            guard.take_in_all(pid)?;
+        if root == Root::Helper {
+            self.guard.take_in_all(self.pid)?;
         }
-        Ok((
-            Self {
-                pid,
-                handle,
-                socket: near,
-                guard,
-                _lock: lock,
-            },
-            notes,
-        ))
+        Ok(notes)
     }
 
     /// Ends everything inside and waits until it is gone.
@@ -109,16 +131,42 @@ fn namespaces(policy: &Policy) -> i32 {
     if policy.tier != Tier::Full {
         return 0;
     }
-    let always = libc::CLONE_NEWUSER
-        | libc::CLONE_NEWNS
-        | libc::CLONE_NEWPID
-        | libc::CLONE_NEWIPC
-        | libc::CLONE_NEWUTS
-        | libc::CLONE_NEWCGROUP;
     match policy.network {
-        Network::Host => always,
-        Network::None | Network::Allow { .. } => always | libc::CLONE_NEWNET,
+        Network::Host => ALWAYS,
+        Network::None | Network::Allow { .. } => ALWAYS | libc::CLONE_NEWNET,
     }
+}
+
+/// The init of a plan, with its ids mapped: the early one if it will do.
+fn start_init(
+    config: &KeeperConfig,
+    early: Option<Early>,
+) -> Result<(i32, OwnedFd, OwnedFd), Failed> {
+    let wanted = namespaces(&config.plan.policy);
+    match early {
+        Some(early)
+            if wanted == namespaces(&early.plan.policy) && config.plan.continues(&early.plan) =>
+        {
+            return Ok((early.pid, early.handle, early.near));
+        }
+        // It is not what is wanted. The kernel buries it with this process.
+        Some(early) => syscall::signal_one(early.pid, libc::SIGKILL),
+        None => {}
+    }
+    let (near, far) = socket_pair()?;
+    let (pid, handle) = match config.plan.root {
+        Root::Helper => start_helper(config, &far)?,
+        Root::ReadOnly | Root::Staged | Root::Host => {
+            match syscall::fork_into(wanted).during(|| "make new namespaces".into())? {
+                Fork::Child => init::main(config, &far),
+                Fork::Parent { pid, handle } => (pid, handle),
+            }
+        }
+    };
+    if config.plan.policy.tier == Tier::Full {
+        map_ids(pid, config.plan.ids)?;
+    }
+    Ok((pid, handle, near))
 }
 
 /// Has bubblewrap put the tree together and start this program in it as the init.
@@ -164,9 +212,22 @@ fn take_lock(directory: &Path) -> Result<OwnedFd, Failed> {
     let flags = rustix::fs::OFlags::CREATE | rustix::fs::OFlags::RDWR | rustix::fs::OFlags::CLOEXEC;
     let mode = rustix::fs::Mode::from_raw_mode(0o600);
     let lock = rustix::fs::open(directory.join("lock"), flags, mode).during(step)?;
-    rustix::fs::flock(&lock, rustix::fs::FlockOperation::NonBlockingLockExclusive).during(step)?;
-    Ok(lock)
+    // The keeper before this one reported the end of its last run and may still be taking its jail
+    // down.
+    let operation = rustix::fs::FlockOperation::NonBlockingLockExclusive;
+    for _ in 0..LOCK_TRIES {
+        match rustix::fs::flock(&lock, operation) {
+            Err(rustix::io::Errno::WOULDBLOCK) => detach::wait_a_little(),
+            other => return other.map(|()| lock).during(step),
+        }
+    }
+    rustix::fs::flock(&lock, operation)
+        .map(|()| lock)
+        .during(step)
 }
+
+/// How often a lock that is held is tried again, a millisecond apart.
+const LOCK_TRIES: u32 = 1000;
 
 /// Tells the kernel which ids exist inside.
 fn map_ids(pid: i32, ids: Ids) -> Result<(), Failed> {

@@ -68,6 +68,11 @@ impl Guard {
         Ok((guard, notes))
     }
 
+    /// Whether the kernel was given something to count that outlives this process.
+    pub(super) fn has_groups(&self) -> bool {
+        self.group.is_some()
+    }
+
     /// Puts the init, and so all it starts, under the limits.
     pub(super) fn take_in(&mut self, pid: i32) -> Result<(), Failed> {
         let Some(group) = &self.group else {

@@ -78,17 +78,60 @@ fn an_ordinary_user_gets_home_and_project_copy_on_write() {
     fresh     /tmp 1777
     fresh     /run 755
     fresh     /var/tmp 1777
-    cow       /home/ada (2 layers)
-    mask      /home/ada/.ssh
-    cow       /home/ada/work (2 layers)
-    mask      /home/ada/work/.env
     fresh     /proc
     empty     /sys
     fresh     /dev
     forbid    user namespaces
     ro        /proc/sys
+    cow       /home/ada (2 layers)
+    mask      /home/ada/.ssh
+    cow       /home/ada/work (2 layers)
+    mask      /home/ada/work/.env
     hold      0 capabilities
     ");
+}
+
+#[test]
+fn a_usual_plan_continues_what_was_begun_without_it_and_no_other_does() {
+    let machine = machine(1000);
+    let begun = ahead(&machine, Path::new("/state/root")).unwrap();
+    let usual = Policy {
+        masks: vec!["/home/ada/.ssh".into()],
+        ..policy(vec![overlay("/home/ada/work"), overlay("/home/ada")])
+    };
+    assert!(plan(&usual, &machine).unwrap().continues(&begun));
+    let unusual = [
+        Policy {
+            masks: vec!["/srv/secret".into()],
+            ..usual.clone()
+        },
+        Policy {
+            nested: Nested::Allowed,
+            ..usual.clone()
+        },
+        Policy {
+            identity: Identity::FakeRoot,
+            ..usual.clone()
+        },
+        Policy {
+            staging: "/elsewhere/root".into(),
+            ..usual.clone()
+        },
+        Policy {
+            overlays: vec![overlay("/srv")],
+            ..usual.clone()
+        },
+        Policy {
+            tier: Tier::Landlock,
+            ..usual
+        },
+    ];
+    for other in unusual {
+        assert!(
+            !plan(&other, &machine).unwrap().continues(&begun),
+            "{other:?}"
+        );
+    }
 }
 
 #[test]

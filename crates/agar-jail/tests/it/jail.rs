@@ -3,7 +3,9 @@
 use agar_core::limits::{Limits, Resource};
 use agar_core::size::Bytes;
 use agar_core::walls::{Identity, Monitor, Network, Tier};
-use agar_jail::client::{self, Keeper, KeeperConfig, Lifetime, RunRequest, Running, WindowSize};
+use agar_jail::client::{
+    self, Ahead, Keeper, KeeperConfig, Lifetime, RunRequest, Running, WindowSize,
+};
 use agar_jail::machine::Machine;
 use agar_jail::plan::plan;
 use agar_jail::policy::{Nested, OldWay, Overlay, Policy};
@@ -78,7 +80,11 @@ impl World {
     }
 
     fn try_start(&self, lifetime: Lifetime) -> Result<Keeper, client::StartError> {
-        let config = KeeperConfig {
+        client::start(&self.path("program"), &self.config(lifetime))
+    }
+
+    fn config(&self, lifetime: Lifetime) -> KeeperConfig {
+        KeeperConfig {
             plan: plan(&self.policy, &Machine::read().unwrap()).unwrap(),
             limits: self.config_limits,
             directory: self.path("sandbox").into(),
@@ -92,8 +98,7 @@ impl World {
                 .to_string_lossy()
                 .into_owned(),
             lifetime,
-        };
-        client::start(&self.path("program"), &config)
+        }
     }
 
     pub(crate) fn request(&self, number: u32, script: &str) -> RunRequest {
@@ -125,6 +130,58 @@ impl Drop for World {
         assert!(agar_jail::keeper::sweep(&self.path("sandbox")).is_empty());
         agar_testkit::leaks::remove_tree(self.directory.path());
     }
+}
+
+/// What a jail looks like from inside, raised with or without a beginning made before its plan.
+fn seen_inside(ahead: bool, change: impl Fn(&mut Policy)) -> String {
+    let mut world = World::new();
+    // The machine's root has a tree of its own, which cannot be begun.
+    world.policy.overlays.truncate(2);
+    change(&mut world.policy);
+    let staging = world.policy.staging.as_path();
+    let ahead = if ahead {
+        Ahead::Usual(staging)
+    } else {
+        Ahead::Nothing
+    };
+    let waiting = client::prepare(&world.path("program"), ahead).unwrap();
+    let raising = waiting.raise(&world.config(Lifetime::OneRun)).unwrap();
+    let script = "cut -d' ' -f5,6 /proc/self/mountinfo | sort; ls -A ~ / /dev; id -u; \
+                  cat /proc/sys/user/max_user_namespaces; cat /proc/net/dev | wc -l; cat file";
+    let order = raising.order(&world.request(1, script)).unwrap();
+    let keeper = raising.ready().unwrap();
+    let (printed, report) = finish(order.started(&keeper).unwrap());
+    assert_eq!(report.end, End::Exited { code: 0 }, "{printed}");
+    keeper.bury();
+    printed.replace(&world.directory.path().display().to_string(), "WORLD")
+}
+
+#[test]
+fn a_jail_begun_before_its_plan_is_the_jail_of_its_plan() {
+    let usual = seen_inside(false, |_| {});
+    assert!(usual.contains("WORLD/home/project"), "{usual}");
+    assert_eq!(seen_inside(true, |_| {}), usual);
+}
+
+#[test]
+fn a_plan_that_cannot_use_what_was_begun_is_raised_from_nothing() {
+    let changes: [fn(&mut Policy); 2] = [
+        |policy| policy.nested = Nested::Allowed,
+        |policy| policy.network = Network::Host,
+    ];
+    for change in changes {
+        assert_eq!(seen_inside(true, change), seen_inside(false, change));
+    }
+}
+
+#[test]
+fn a_keeper_without_a_plan_ends_with_its_client() {
+    let world = World::new();
+    let staging = world.policy.staging.as_path();
+    let program = world.path("program");
+    drop(client::prepare(&program, Ahead::Usual(staging)).unwrap());
+    let is_gone = || agar_testkit::leaks::processes_in(&program).is_empty();
+    agar_testkit::wait::until("the keeper to end", is_gone);
 }
 
 /// Reads everything a run prints, then waits for it.

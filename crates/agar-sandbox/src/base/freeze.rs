@@ -11,7 +11,7 @@ use super::survey::Surveyor;
 use super::{Bases, PrepareError, Progress};
 use crate::copy::{Copier, Entry, Fidelity, Gone, LeftOut, LeftOutReason, Linking, Listing};
 use crate::copy::{Shape, Transferred, Trouble, as_path, open_directory, parent};
-use rustix::fs::AtFlags;
+use rustix::fs::{AtFlags, Timespec, Timestamps, UTIME_NOW};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
@@ -243,9 +243,23 @@ fn mark(directory: &Path) -> Result<i64, PrepareError> {
         path: path.clone(),
         source,
     };
-    fs_err::write(&path, b"").map_err(failed)?;
-    let found = path.symlink_metadata().map_err(failed)?;
-    fs_err::remove_file(&path).map_err(failed)?;
+    // The same file each time: a new one would cost more than the look itself.
+    let file = fs_err::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(&path)
+        .map_err(failed)?;
+    let now = Timespec {
+        tv_sec: 0,
+        tv_nsec: UTIME_NOW,
+    };
+    let times = Timestamps {
+        last_access: now,
+        last_modification: now,
+    };
+    rustix::fs::futimens(&file, &times).map_err(|error| failed(error.into()))?;
+    let found = file.metadata().map_err(failed)?;
     Ok(found
         .ctime()
         .saturating_mul(1_000_000_000)

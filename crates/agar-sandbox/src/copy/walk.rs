@@ -1,4 +1,4 @@
-//! Lists a tree with two threads, without following a link or leaving the filesystem.
+//! Lists a tree, a large one with two threads, without following a link or leaving the filesystem.
 
 use super::CopyError;
 use super::entry::{Directory, Entry, Listing, as_path, join};
@@ -24,6 +24,9 @@ pub enum Descent {
 /// limit.
 pub(super) const THREADS: usize = 2;
 
+/// Directories that one thread lists before it asks for company.
+const ALONE: usize = 64;
+
 /// Opens that must not leave the tree.
 pub(super) const BENEATH: ResolveFlags = ResolveFlags::NO_SYMLINKS
     .union(ResolveFlags::BENEATH)
@@ -47,17 +50,19 @@ pub(crate) fn walk_from(
     decide: &(dyn Fn(&[u8], &Entry) -> Descent + Sync),
 ) -> Result<Listing, CopyError> {
     let queue = Queue::new(starts);
-    let mut parts: Vec<Result<Listing, CopyError>> = Vec::new();
+    let walker = Walker {
+        root,
+        name,
+        decide,
+        queue: &queue,
+    };
+    // A thread costs as much as a few dozen directories.
+    let mut parts: Vec<Result<Listing, CopyError>> = vec![walker.run(ALONE)];
+    if queue.is_done() {
+        return parts.remove(0).map(sorted);
+    }
     std::thread::scope(|scope| {
-        let work = || {
-            Walker {
-                root,
-                name,
-                decide,
-                queue: &queue,
-            }
-            .run()
-        };
+        let work = || walker.run(usize::MAX);
         let others: Vec<_> = (1..THREADS).map(|_| scope.spawn(work)).collect();
         parts.push(work());
         parts.extend(others.into_iter().map(|other| {
@@ -73,12 +78,15 @@ pub(crate) fn walk_from(
         whole.unreadable.extend(part.unreadable);
         whole.mounts.extend(part.mounts);
     }
-    whole
-        .directories
-        .sort_unstable_by(|a, b| a.path.cmp(&b.path));
-    whole.unreadable.sort();
-    whole.mounts.sort();
-    Ok(whole)
+    Ok(sorted(whole))
+}
+
+fn sorted(mut listing: Listing) -> Listing {
+    let directories = &mut listing.directories;
+    directories.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    listing.unreadable.sort();
+    listing.mounts.sort();
+    listing
 }
 
 /// Directories still to be listed, and how many threads may yet add to them.
@@ -123,6 +131,11 @@ impl Queue {
         }
     }
 
+    /// Whether nothing is left to list.
+    fn is_done(&self) -> bool {
+        self.lock().paths.is_empty()
+    }
+
     /// Hands in what a taken directory holds.
     fn give(&self, below: &mut Vec<Vec<u8>>) {
         let mut state = self.lock();
@@ -144,12 +157,14 @@ struct Walker<'a> {
 }
 
 impl Walker<'_> {
-    fn run(&self) -> Result<Listing, CopyError> {
+    /// Lists at most so many directories.
+    fn run(&self, most: usize) -> Result<Listing, CopyError> {
         let mut part = Listing::default();
         let mut buffer = vec![MaybeUninit::uninit(); 64 * 1024];
         let mut below = Vec::new();
         let mut failure = None;
-        while let Some(path) = self.queue.take() {
+        let taken = std::iter::from_fn(|| self.queue.take()).take(most);
+        for path in taken {
             // After a failure the queue is drained without work, so that no thread waits for ever.
             if failure.is_none() {
                 failure = self.list(path, &mut part, &mut below, &mut buffer).err();

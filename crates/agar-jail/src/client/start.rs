@@ -1,0 +1,190 @@
+//! Starting a keeper, in steps that overlap with the caller's own work.
+//!
+//! A keeper can be started before anybody knows what it is to keep. It then begins with what nearly
+//! every jail has in common while the caller still looks at the project, and goes on with what is
+//! this jail's own while the caller writes its records.
+
+use super::{Keeper, KeeperConfig, Order, RunRequest, TalkError};
+use crate::keeper::CLIENT_FD;
+use crate::protocol::{self, Reply};
+use crate::wire::Raw;
+use crate::{detach, program, syscall};
+use agar_core::fault::{Fault, Kind, Remedy};
+use rustix::fd::{AsFd as _, OwnedFd};
+use rustix::net::{AddressFamily, SocketFlags, SocketType};
+use rustix::process::WaitOptions;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// The jail could not be raised.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot raise the jail: {step}")]
+pub struct StartError {
+    /// The step that failed, in words.
+    pub step: String,
+    /// Why.
+    #[source]
+    pub source: io::Error,
+}
+
+impl Fault for StartError {
+    fn kind(&self) -> Kind {
+        Kind::Unsupported
+    }
+
+    fn remedy(&self) -> Option<Remedy> {
+        Some(Remedy::Diagnose)
+    }
+}
+
+fn failed(step: &str) -> impl FnOnce(io::Error) -> StartError {
+    let step = step.to_owned();
+    move |source: io::Error| StartError { step, source }
+}
+
+/// What a keeper may do before it knows its plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ahead<'a> {
+    /// Nothing.
+    Nothing,
+    /// Begin with what most jails of an ordinary user have in common: namespaces without a network,
+    /// and the machine below them, put together over this directory. A plan that wants something
+    /// else still gets what it wants, later.
+    Usual(&'a Path),
+}
+
+/// The word that asks the keeper's program for [`Ahead::Usual`].
+pub(crate) const AHEAD_WORD: &str = "ahead";
+
+/// A keeper that waits for its plan. Let go, it ends.
+#[derive(Debug)]
+pub struct Waiting {
+    socket: OwnedFd,
+    child: Child,
+}
+
+/// A keeper that raises its jail. Let go, it ends.
+#[derive(Debug)]
+pub struct Raising {
+    waiting: Waiting,
+    directory: PathBuf,
+}
+
+/// A keeper's process, as the child of this one.
+#[derive(Debug)]
+pub(super) struct Child(i32);
+
+/// Keepers that were left to end by themselves and not yet buried.
+static LEFT: Mutex<Vec<i32>> = Mutex::new(Vec::new());
+
+impl Child {
+    /// Waits until it is gone.
+    pub(super) fn bury(self) {
+        // It may have been buried by someone who waits for all children.
+        drop(syscall::wait_for(self.0, WaitOptions::empty()));
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Child {
+    /// It ends by itself; the next start buries it.
+    fn drop(&mut self) {
+        LEFT.lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(self.0);
+    }
+}
+
+/// Buries those that have ended meanwhile: a dead child would stay for as long as this process.
+fn bury_those_left() {
+    let mut left = LEFT.lock().unwrap_or_else(PoisonError::into_inner);
+    left.retain(|&child| matches!(syscall::wait_for(child, WaitOptions::NOHANG), Ok(None)));
+}
+
+/// Starts a keeper that waits for its plan.
+///
+/// `program` is the directory where the keeper's program is kept between starts.
+pub fn prepare(program: &Path, ahead: Ahead<'_>) -> Result<Waiting, StartError> {
+    bury_those_left();
+    let file = program::file(program).map_err(failed("write the keeper's program"))?;
+    let (near, far) = rustix::net::socketpair(
+        AddressFamily::UNIX,
+        SocketType::SEQPACKET,
+        SocketFlags::CLOEXEC,
+        None,
+    )
+    .map_err(|errno| failed("make a pair of sockets")(errno.into()))?;
+    let mut words: Vec<Raw> = vec!["agar-keeper".into()];
+    match ahead {
+        Ahead::Nothing => {}
+        Ahead::Usual(staging) => words.extend([AHEAD_WORD.into(), staging.into()]),
+    }
+    let child =
+        detach::spawn(&file, &words, &[(&far, CLIENT_FD)]).map_err(failed("start the keeper"))?;
+    Ok(Waiting {
+        socket: near,
+        child: Child(child),
+    })
+}
+
+/// Starts a keeper and waits until its jail stands.
+pub fn start(program: &Path, config: &KeeperConfig) -> Result<Keeper, StartError> {
+    prepare(program, Ahead::Nothing)?.raise(config)?.ready()
+}
+
+impl Waiting {
+    /// Hands over the plan.
+    pub fn raise(self, config: &KeeperConfig) -> Result<Raising, StartError> {
+        let doing = "hand over the plan";
+        let memory = super::config_file(config).map_err(failed(doing))?;
+        protocol::send_bytes(&self.socket, b"p", &[memory.as_fd()]).map_err(failed(doing))?;
+        Ok(Raising {
+            waiting: self,
+            directory: config.directory.clone().into(),
+        })
+    }
+}
+
+impl Raising {
+    /// Asks for a command that is to start as soon as the jail stands. Only one.
+    pub fn order(&self, request: &RunRequest) -> Result<Order, TalkError> {
+        Order::send(&self.waiting.socket, &self.directory, request)
+    }
+
+    /// Waits until the jail stands.
+    pub fn ready(self) -> Result<Keeper, StartError> {
+        let mut buffer = Vec::new();
+        let reply = protocol::receive::<Reply>(&self.waiting.socket, &mut buffer)
+            .map_err(failed("hear from the keeper"))?;
+        let failure = match reply {
+            Some((Reply::Ready { notes, groups }, _)) => {
+                return Ok(Keeper {
+                    socket: self.waiting.socket,
+                    directory: self.directory,
+                    notes,
+                    groups,
+                    child: Some(self.waiting.child),
+                });
+            }
+            Some((Reply::Failed { step, errno }, _)) => StartError {
+                step,
+                source: io::Error::from_raw_os_error(errno),
+            },
+            Some(_) | None => StartError {
+                step: "hear from the keeper, which ended".into(),
+                source: io::ErrorKind::UnexpectedEof.into(),
+            },
+        };
+        // It is ending.
+        self.waiting.child.bury();
+        Err(failure)
+    }
+
+    /// Ends the keeper, whatever it is at, and waits until it is gone.
+    pub fn give_up(self) {
+        let Waiting { socket, child } = self.waiting;
+        drop(socket);
+        child.bury();
+    }
+}
