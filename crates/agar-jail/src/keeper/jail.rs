@@ -227,7 +227,7 @@ fn take_lock(directory: &Path) -> Result<OwnedFd, Failed> {
 }
 
 /// How often a lock that is held is tried again, a millisecond apart.
-const LOCK_TRIES: u32 = 1000;
+const LOCK_TRIES: u32 = 5000;
 
 /// Tells the kernel which ids exist inside.
 fn map_ids(pid: i32, ids: Ids) -> Result<(), Failed> {
