@@ -145,6 +145,13 @@ pub trait Fault: Error {
     }
 }
 
+/// What caused an error, nearest first.
+pub fn causes(error: &dyn Error) -> Vec<String> {
+    std::iter::successors(error.source(), |&error| error.source())
+        .map(ToString::to_string)
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

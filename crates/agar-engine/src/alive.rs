@@ -101,6 +101,36 @@ fn is_same_file(lock: &OwnedFd, path: &Path) -> bool {
     }
 }
 
+/// What a keeper left outside its sandbox and the kernel would not let go of yet: written down beside
+/// the marks, since the sandbox's directory may be gone by the time it goes.
+pub(crate) fn note_lingering(state: &Path, id: SandboxId, what: &[PathBuf]) -> io::Result<()> {
+    use std::os::unix::ffi::OsStrExt as _;
+    let lines: Vec<&[u8]> = what
+        .iter()
+        .map(|path| path.as_os_str().as_bytes())
+        .collect();
+    let directory = directory(state);
+    fs_err::create_dir_all(&directory)?;
+    fs_err::write(directory.join(format!("{id}.groups")), lines.join(&b'\n'))
+}
+
+/// What was written down by [`note_lingering`], each with its note.
+pub(crate) fn lingering(state: &Path) -> Vec<(PathBuf, Vec<PathBuf>)> {
+    use std::os::unix::ffi::OsStrExt as _;
+    let read = |note: PathBuf| {
+        let text = fs_err::read(&note).ok()?;
+        let lines = text.split(|byte| *byte == b'\n');
+        let paths = lines.map(|line| PathBuf::from(std::ffi::OsStr::from_bytes(line)));
+        Some((note, paths.collect()))
+    };
+    let entries = directory(state).read_dir().into_iter().flatten().flatten();
+    entries
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|kind| kind == "groups"))
+        .filter_map(read)
+        .collect()
+}
+
 /// Every mark there is.
 pub(crate) fn marks(state: &Path) -> io::Result<Vec<Found>> {
     let directory = directory(state);
@@ -221,6 +251,19 @@ mod tests {
             found[0].look_behind(&sandbox).unwrap(),
             Behind::Nobody(_)
         ));
+    }
+
+    #[test]
+    fn what_lingers_is_found_again_with_its_note() {
+        let state = tempfile::tempdir().unwrap();
+        assert_eq!(lingering(state.path()), []);
+        let groups = [PathBuf::from("/a/b"), PathBuf::from("/c d")];
+        note_lingering(state.path(), id(), &groups).unwrap();
+        let found = lingering(state.path());
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].1, groups);
+        assert!(found[0].0.starts_with(state.path()));
+        assert_eq!(marks(state.path()).unwrap(), [], "it is not a mark");
     }
 
     #[test]

@@ -60,7 +60,7 @@ pub struct BatchRequest {
 }
 
 /// What became of one request.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct BatchResult {
     /// Its line, from 1.
     pub line: u64,
@@ -89,6 +89,9 @@ pub struct BatchFault {
     pub code: String,
     /// What stood in the way.
     pub message: String,
+    /// What caused it, nearest first.
+    #[serde(default)]
+    pub causes: Vec<String>,
 }
 
 /// How a batch went.
@@ -126,13 +129,13 @@ pub fn batch(
         .map(|(number, line)| (number, line.trim()))
         .filter(|(_, line)| !line.is_empty())
         .collect();
-    let surroundings = engine.surroundings().clone();
+    let workers = 0..request.jobs.clamp(1, lines.len().max(1));
+    let engines: Vec<Engine> = workers
+        .map(|_| Engine::open(engine.surroundings().clone()))
+        .collect::<Result<_, _>>()?;
     let next = AtomicUsize::new(0);
     let done = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let work = || {
-        let Ok(engine) = Engine::open(surroundings.clone()) else {
-            return;
-        };
+    let work = |engine: Engine| {
         while !ending.now.load(Ordering::SeqCst)
             && let Some(&(number, line)) = lines.get(next.fetch_add(1, Ordering::SeqCst))
         {
@@ -143,8 +146,8 @@ pub fn batch(
         }
     };
     std::thread::scope(|scope| {
-        for _ in 0..request.jobs.clamp(1, lines.len().max(1)) {
-            scope.spawn(work);
+        for engine in engines {
+            scope.spawn(|| work(engine));
         }
     });
     let [succeeded, failed] = [done.0, done.1].map(|count| count.into_inner() as u64);
@@ -164,14 +167,7 @@ fn one(
 ) -> BatchResult {
     let mut result = BatchResult {
         line: number,
-        id: None,
-        sandbox: None,
-        kept: None,
-        run: None,
-        success: false,
-        stdout: String::new(),
-        stderr: String::new(),
-        error: None,
+        ..BatchResult::default()
     };
     let item: BatchItem = match serde_json::from_str(line) {
         Ok(item) => item,
@@ -236,6 +232,7 @@ fn fault(error: &EngineError) -> BatchFault {
     BatchFault {
         code: error.kind().code().to_owned(),
         message: error.to_string(),
+        causes: agar_core::fault::causes(error),
     }
 }
 

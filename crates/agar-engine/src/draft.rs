@@ -7,7 +7,7 @@ use crate::options::SandboxOptions;
 use crate::raise::{self, Expected, Walls};
 use crate::surroundings::Step;
 use crate::wishes::{Learning, Wishes};
-use crate::{Engine, inside, layers};
+use crate::{Engine, inside, layers, sweep};
 use agar_core::id::SandboxId;
 use agar_core::seam::Timestamp;
 use agar_core::walls::{BaseKind, Identity, Network, Tier};
@@ -191,6 +191,8 @@ impl Draft {
             }
         });
         if begun.is_err() {
+            // Before the directory goes: it says where the control groups are.
+            sweep::clear_outside(engine, here, self.id());
             here.throw_away(&directory)?;
         }
         begun

@@ -22,34 +22,48 @@ use std::time::Duration;
 pub(crate) fn sweep(engine: &Engine, here: &Here) -> Result<(), EngineError> {
     promotion::recover(engine, here)?;
     travel::settle_all(engine, here)?;
+    // Before the marks: a socket is made after its sandbox's mark, so one that is here now and has no
+    // mark then is not that of a sandbox that is being made.
+    let sockets = sockets(engine);
     let marks = alive::marks(here.state.path()).map_err(EngineError::io("see what is alive"))?;
     for mark in &marks {
         // The next command tries again.
         drop(settle(engine, here, mark));
     }
-    clear_sockets(engine, here, &marks);
+    let unmarked = |id: &SandboxId| marks.iter().all(|mark| mark.id != *id);
+    clear_sockets(engine, here, sockets.into_iter().filter(unmarked));
+    clear_lingering(here);
     Ok(())
+}
+
+/// Tries again to remove control groups that could not be removed when their sandbox went.
+fn clear_lingering(here: &Here) {
+    for (note, groups) in alive::lingering(here.state.path()) {
+        if agar_jail::cgroup::remove_recorded(&groups).is_empty() {
+            // A note that stays is read again, and names nothing.
+            let _ = rustix::fs::unlink(&note);
+        }
+    }
+}
+
+/// The sandboxes that have a socket.
+fn sockets(engine: &Engine) -> Vec<SandboxId> {
+    // All sockets of a user lie side by side, so where any would be is where they are.
+    let anywhere = Here::socket(engine, engine.new_sandbox_id());
+    let entries = anywhere.parent().map(Path::read_dir);
+    let names = entries.into_iter().flatten().flatten().flatten();
+    names
+        .filter_map(|entry| {
+            let name = entry.file_name();
+            name.to_str()?.strip_suffix(".sock")?.parse().ok()
+        })
+        .collect()
 }
 
 /// Removes names of sockets that nobody listens on any more: their keepers were killed, and the
 /// sandbox is gone without them.
-fn clear_sockets(engine: &Engine, here: &Here, marks: &[Found]) {
-    // All sockets of a user lie side by side, so where any would be is where they are.
-    let anywhere = Here::socket(engine, engine.new_sandbox_id());
-    let Some(entries) = anywhere
-        .parent()
-        .and_then(|directory| directory.read_dir().ok())
-    else {
-        return;
-    };
-    for entry in entries.flatten() {
-        let name = entry.file_name();
-        let id = name
-            .to_str()
-            .and_then(|name| name.strip_suffix(".sock")?.parse().ok());
-        let Some(id) = id.filter(|id: &SandboxId| marks.iter().all(|mark| mark.id != *id)) else {
-            continue;
-        };
+fn clear_sockets(engine: &Engine, here: &Here, ids: impl Iterator<Item = SandboxId>) {
+    for id in ids {
         let gone = here
             .keeper(engine, id)
             .is_err_and(|error| error.kind() == Kind::NotFound);
@@ -125,11 +139,15 @@ fn clear(engine: &Engine, here: &Here, mark: &Found, vacant: Vacant) -> Result<(
 }
 
 /// Removes what a keeper that was killed leaves outside the sandbox's directory: its socket and its
-/// control groups.
+/// control groups. A group that will not go yet is written down, and tried again by the next command.
 pub(crate) fn clear_outside(engine: &Engine, here: &Here, id: SandboxId) {
     // Absence is what is wanted.
     let _ = rustix::fs::unlink(Here::socket(engine, id));
-    drop(agar_jail::keeper::sweep(&here.sandbox(id)));
+    let left = agar_jail::keeper::sweep(&here.sandbox(id));
+    if !left.is_empty() {
+        // On a full disk it stays where it is: an empty group, which holds nothing.
+        drop(alive::note_lingering(here.state.path(), id, &left));
+    }
 }
 
 /// Gives every run without an end the one that its keeper saw, or says that nobody saw it.

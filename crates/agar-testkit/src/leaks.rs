@@ -187,6 +187,23 @@ pub fn left_in(directory: &Path) -> String {
     lines
 }
 
+/// Removes the control groups that the keepers of these sandboxes wrote down and did not remove, once
+/// nothing is alive in them.
+pub fn remove_noted_groups(sandboxes: &Path) {
+    let directories = fs_err::read_dir(sandboxes).into_iter().flatten();
+    let notes = directories
+        .filter_map(Result::ok)
+        .filter_map(|entry| fs_err::read_to_string(entry.path().join("cgroups.json")).ok());
+    for note in notes {
+        let groups = note.split('"').filter(|path| path.starts_with('/'));
+        for group in groups.map(PathBuf::from) {
+            let gone = || rustix::fs::rmdir(&group) != Err(rustix::io::Errno::BUSY);
+            // What stays is found, and complained about, when all tests are done.
+            holds_within(Duration::from_secs(10), gone);
+        }
+    }
+}
+
 /// Removes a tree, also one with directories nobody may enter (an overlay's work directory).
 pub fn remove_tree(directory: &Path) {
     if fs_err::remove_dir_all(directory).is_ok() {
@@ -228,6 +245,21 @@ mod tests {
         assert_eq!(processes_in(&path).len(), 1);
         running.kill();
         assert_gone(&path);
+    }
+
+    #[test]
+    fn only_the_groups_that_a_sandbox_wrote_down_are_removed() {
+        let directory = tempfile::tempdir().unwrap();
+        let groups = ["noted", "other"].map(|name| directory.path().join(name));
+        for group in &groups {
+            fs_err::create_dir(group).unwrap();
+        }
+        let sandbox = directory.path().join("sandboxes/x");
+        fs_err::create_dir_all(&sandbox).unwrap();
+        let note = format!("[\"{}\"]", groups[0].display());
+        fs_err::write(sandbox.join("cgroups.json"), note).unwrap();
+        remove_noted_groups(&directory.path().join("sandboxes"));
+        assert_eq!(groups.map(|group| group.exists()), [false, true]);
     }
 
     #[test]

@@ -196,6 +196,8 @@ impl Drop for World {
             // Kept sandboxes are the usual reason, and legitimate; their end is what is checked.
             leaks::assert_gone(&self.root);
         }
+        // A keeper that was killed just now cannot do it, and what knows of its groups goes here.
+        leaks::remove_noted_groups(&self.state().join("agar/sandboxes"));
         if let Some(directory) = self.directory.take() {
             leaks::remove_tree(directory.path());
         }

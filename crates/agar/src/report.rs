@@ -5,7 +5,7 @@
 
 use crate::ui::block::{self, Block};
 use crate::ui::{Form, Ui};
-use agar_core::fault::{Fault, Kind, Remedy};
+use agar_core::fault::{Fault, Kind, Remedy, causes};
 use agar_core::limits::Resource;
 use agar_core::text::printable;
 use agar_core::walls::Tier;
@@ -275,12 +275,6 @@ const fn weaker(tier: Tier) -> &'static str {
         Tier::Landlock => "weaker: no private /tmp, no process hiding",
         Tier::None => "no walls at all: a copy of the project and nothing more",
     }
-}
-
-fn causes(error: &dyn Error) -> Vec<String> {
-    std::iter::successors(error.source(), |&error| error.source())
-        .map(ToString::to_string)
-        .collect()
 }
 
 #[cfg(test)]

@@ -692,17 +692,12 @@ fn batch_results() -> impl Iterator<Item = BatchResult> {
     });
     let refused = BatchResult {
         line: 2,
-        id: None,
-        sandbox: None,
-        kept: None,
-        run: None,
-        success: false,
-        stdout: String::new(),
-        stderr: String::new(),
         error: Some(BatchFault {
             code: "invalid".to_owned(),
             message: "line 2 is not a request".to_owned(),
+            causes: Vec::new(),
         }),
+        ..BatchResult::default()
     };
     done.chain([refused])
 }
