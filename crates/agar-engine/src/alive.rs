@@ -27,7 +27,7 @@ pub(crate) enum Stay {
 #[derive(Debug)]
 pub(crate) struct Mark {
     path: PathBuf,
-    _lock: OwnedFd,
+    lock: OwnedFd,
 }
 
 /// A mark found on disk.
@@ -74,7 +74,7 @@ impl Mark {
             rustix::fs::flock(&lock, FlockOperation::LockShared)?;
             // A sweep may have removed the name between the open and the lock.
             if is_same_file(&lock, &path) {
-                return Ok(Self { path, _lock: lock });
+                return Ok(Self { path, lock });
             }
         }
     }
@@ -82,7 +82,9 @@ impl Mark {
     /// Takes the mark away: the sandbox has no jail any more.
     pub(crate) fn remove(self) {
         // A mark left behind is found and removed by the next command.
-        let _ = rustix::fs::unlink(&self.path);
+        if is_same_file(&self.lock, &self.path) {
+            let _ = rustix::fs::unlink(&self.path);
+        }
     }
 }
 
@@ -162,7 +164,7 @@ pub(crate) fn marks(state: &Path) -> io::Result<Vec<Found>> {
 /// What stands behind a mark.
 #[derive(Debug)]
 pub(crate) enum Behind {
-    /// The command that raised it, or its keeper, or both.
+    /// The command that raised it, or its keeper, or both; or the mark is not there any more.
     Alive,
     /// The command is gone; the keeper, which should have ended with it, is not yet.
     Orphaned,
@@ -174,7 +176,8 @@ pub(crate) enum Behind {
 #[derive(Debug)]
 pub(crate) struct Vacant {
     path: PathBuf,
-    _locks: [Option<OwnedFd>; 2],
+    _mark: OwnedFd,
+    _keeper: Option<OwnedFd>,
 }
 
 impl Vacant {
@@ -187,8 +190,11 @@ impl Vacant {
 impl Found {
     /// Tries both locks.
     pub(crate) fn look_behind(&self, sandbox: &Path) -> io::Result<Behind> {
-        let Some(mark) = try_lock(&self.path, OFlags::RDONLY)? else {
-            return Ok(Behind::Alive);
+        let mark = match try_lock(&self.path, OFlags::RDONLY)? {
+            // Another command may have cleared this mark away since it was seen, and a third may have
+            // left a new one of the same name: whoever holds the old file holds nothing.
+            Some(Some(mark)) if is_same_file(&mark, &self.path) => mark,
+            Some(_) | None => return Ok(Behind::Alive),
         };
         // Made if need be: a keeper on its way to its lock must find it taken while its sandbox is
         // being cleared away.
@@ -200,7 +206,8 @@ impl Found {
         };
         Ok(Behind::Nobody(Vacant {
             path: self.path.clone(),
-            _locks: [mark, keeper],
+            _mark: mark,
+            _keeper: keeper,
         }))
     }
 }
@@ -251,6 +258,55 @@ mod tests {
             found[0].look_behind(&sandbox).unwrap(),
             Behind::Nobody(_)
         ));
+    }
+
+    #[test]
+    fn a_mark_that_was_cleared_and_left_again_since_it_was_seen_is_not_cleared_twice() {
+        let state = tempfile::tempdir().unwrap();
+        let sandbox = state.path().join("sandboxes/x");
+        drop(Mark::leave(state.path(), id(), Stay::OneRun).unwrap());
+        let found = marks(state.path()).unwrap();
+        let look = || found[0].look_behind(&sandbox).unwrap();
+        let Behind::Nobody(vacant) = look() else {
+            panic!("nobody holds it");
+        };
+        vacant.remove();
+        assert!(matches!(look(), Behind::Alive), "it is gone");
+        let again = Mark::leave(state.path(), id(), Stay::OneRun).unwrap();
+        assert!(matches!(look(), Behind::Alive), "it is somebody else's");
+        drop(again);
+        assert!(matches!(look(), Behind::Nobody(_)));
+    }
+
+    #[test]
+    fn a_crowd_that_sweeps_never_clears_a_mark_that_is_held() {
+        let state = tempfile::tempdir().unwrap();
+        let sandbox = state.path().join("sandboxes/x");
+        let over = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    while !over.load(std::sync::atomic::Ordering::SeqCst) {
+                        for found in marks(state.path()).unwrap() {
+                            if let Behind::Nobody(vacant) = found.look_behind(&sandbox).unwrap() {
+                                vacant.remove();
+                            }
+                        }
+                    }
+                });
+            }
+            for _ in 0..300 {
+                let mark = Mark::leave(state.path(), id(), Stay::OneRun).unwrap();
+                std::thread::yield_now();
+                let there = is_same_file(&mark.lock, &mark.path);
+                mark.remove();
+                if !there {
+                    over.store(true, std::sync::atomic::Ordering::SeqCst);
+                }
+                assert!(there, "a mark that was held is gone");
+            }
+            over.store(true, std::sync::atomic::Ordering::SeqCst);
+        });
     }
 
     #[test]
