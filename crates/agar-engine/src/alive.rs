@@ -58,25 +58,9 @@ pub(crate) fn keeper_lock(sandbox: &Path) -> PathBuf {
 impl Mark {
     /// Leaves a mark and holds it.
     pub(crate) fn leave(state: &Path, id: SandboxId, stay: Stay) -> io::Result<Self> {
-        let directory = directory(state);
-        let path = directory.join(file_name(id, stay));
-        let flags = OFlags::CREATE | OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        let mode = Mode::from_raw_mode(0o600);
-        loop {
-            let lock = match rustix::fs::open(&path, flags, mode) {
-                Ok(lock) => lock,
-                Err(Errno::NOENT) => {
-                    fs_err::create_dir_all(&directory)?;
-                    rustix::fs::open(&path, flags, mode)?
-                }
-                Err(error) => return Err(error.into()),
-            };
-            rustix::fs::flock(&lock, FlockOperation::LockShared)?;
-            // A sweep may have removed the name between the open and the lock.
-            if is_same_file(&lock, &path) {
-                return Ok(Self { path, lock });
-            }
-        }
+        let path = directory(state).join(file_name(id, stay));
+        let lock = hold(&path, FlockOperation::LockShared)?;
+        Ok(Self { path, lock })
     }
 
     /// Takes the mark away: the sandbox has no jail any more.
@@ -93,6 +77,26 @@ pub(crate) fn forget(state: &Path, id: SandboxId) {
     for stay in [Stay::Ending, Stay::OneRun, Stay::UntilStopped] {
         // A mark left behind is found and removed by the next command.
         let _ = rustix::fs::unlink(directory(state).join(file_name(id, stay)));
+    }
+}
+
+/// Makes a file that says by its lock whether somebody minds it, and holds it.
+pub(crate) fn hold(path: &Path, how: FlockOperation) -> io::Result<OwnedFd> {
+    let flags = OFlags::CREATE | OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let open = || rustix::fs::open(path, flags, Mode::from_raw_mode(0o600));
+    loop {
+        let lock = match (open(), path.parent()) {
+            (Err(Errno::NOENT), Some(directory)) => {
+                crate::layers::make_private(directory)?;
+                open()?
+            }
+            (other, _) => other?,
+        };
+        rustix::fs::flock(&lock, how)?;
+        // A sweep may have removed the name between the open and the lock.
+        if is_same_file(&lock, path) {
+            return Ok(lock);
+        }
     }
 }
 
@@ -236,6 +240,7 @@ fn try_lock(path: &Path, how: OFlags) -> io::Result<Option<Option<OwnedFd>>> {
 mod tests {
     use super::*;
     use agar_core::seam::Timestamp;
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     fn id() -> SandboxId {
         SandboxId::new(Timestamp::from_millis(1), [7; 10])
@@ -282,31 +287,30 @@ mod tests {
     fn a_crowd_that_sweeps_never_clears_a_mark_that_is_held() {
         let state = tempfile::tempdir().unwrap();
         let sandbox = state.path().join("sandboxes/x");
-        let over = std::sync::atomic::AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            for _ in 0..4 {
-                scope.spawn(|| {
-                    while !over.load(std::sync::atomic::Ordering::SeqCst) {
-                        for found in marks(state.path()).unwrap() {
-                            if let Behind::Nobody(vacant) = found.look_behind(&sandbox).unwrap() {
-                                vacant.remove();
-                            }
-                        }
-                    }
-                });
+        let over = AtomicBool::new(false);
+        let clear = |found: Found| match found.look_behind(&sandbox).unwrap() {
+            Behind::Nobody(vacant) => vacant.remove(),
+            Behind::Alive | Behind::Orphaned => {}
+        };
+        let sweep = || {
+            while !over.load(Ordering::SeqCst) {
+                marks(state.path()).unwrap().into_iter().for_each(clear);
             }
-            for _ in 0..300 {
-                let mark = Mark::leave(state.path(), id(), Stay::OneRun).unwrap();
-                std::thread::yield_now();
-                let there = is_same_file(&mark.lock, &mark.path);
-                mark.remove();
-                if !there {
-                    over.store(true, std::sync::atomic::Ordering::SeqCst);
-                }
-                assert!(there, "a mark that was held is gone");
-            }
-            over.store(true, std::sync::atomic::Ordering::SeqCst);
+        };
+        let stays = || {
+            let mark = Mark::leave(state.path(), id(), Stay::OneRun).unwrap();
+            std::thread::yield_now();
+            let stays = is_same_file(&mark.lock, &mark.path);
+            mark.remove();
+            stays
+        };
+        let all_stay = std::thread::scope(|scope| {
+            (0..4).for_each(|_| drop(scope.spawn(sweep)));
+            let all_stay = (0..300).all(|_| stays());
+            over.store(true, Ordering::SeqCst);
+            all_stay
         });
+        assert!(all_stay, "a mark that was held is gone");
     }
 
     #[test]

@@ -4,9 +4,9 @@
 //! nobody holds is an experiment whose process died: the next one concludes it from what is on
 //! record.
 
+use crate::alive;
 use agar_core::id::{ExperimentId, SandboxId};
 use rustix::fs::{FlockOperation, Mode, OFlags};
-use rustix::io::Errno;
 use std::io::{self, Write as _};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -30,16 +30,7 @@ impl OpenMark {
         sandbox: SandboxId,
     ) -> io::Result<Self> {
         let path = directory(memory).join(experiment.to_string());
-        let flags = OFlags::CREATE | OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        let mode = Mode::from_raw_mode(0o600);
-        let lock = match rustix::fs::open(&path, flags, mode) {
-            Err(Errno::NOENT) => {
-                crate::layers::make_private(&directory(memory))?;
-                rustix::fs::open(&path, flags, mode)?
-            }
-            other => other?,
-        };
-        rustix::fs::flock(&lock, FlockOperation::LockExclusive)?;
+        let lock = alive::hold(&path, FlockOperation::LockExclusive)?;
         let mut file = std::fs::File::from(lock);
         file.write_all(sandbox.to_string().as_bytes())?;
         Ok(Self {
