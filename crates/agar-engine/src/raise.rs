@@ -5,8 +5,10 @@ use crate::blueprint::{Blueprint, Copy};
 use crate::failure::EngineError;
 use crate::here::Here;
 use crate::options::SandboxOptions;
+use crate::snapshot::settled;
 use crate::turn::Turn;
 use crate::{Engine, layers, sweep};
+use agar_core::fault::{Fault as _, Kind};
 use agar_core::id::SandboxId;
 use agar_core::limits::Limits;
 use agar_core::state::{Event, State};
@@ -224,16 +226,21 @@ pub(crate) fn up(engine: &Engine, here: &Here, record: Sandbox) -> Result<Up, En
     }
     // Somebody else may be putting it up at this moment.
     let turn = Turn::take(&here.sandbox(record.id))?;
-    let record = here.read(|store| store.sandbox(record.id))?;
+    let record = settled(engine, here, &record)?;
     let up = match record.state {
-        State::Running => {
-            let keeper = here.keeper(engine, record.id)?;
-            Up {
+        State::Running => match here.keeper(engine, record.id) {
+            Ok(keeper) => Up {
                 keeper,
                 record,
                 started: false,
+            },
+            // Its keeper was killed a moment ago, and the kernel is still at it.
+            Err(error) if error.kind() == Kind::NotFound => {
+                let record = sweep::bury(engine, here, &record)?.ok_or(error)?;
+                again(engine, here, record)?
             }
-        }
+            Err(error) => return Err(error.into()),
+        },
         State::Finished | State::Promoted => again(engine, here, record)?,
         State::Creating | State::Paused | State::Discarded | State::Collected => {
             return Err(EngineError::WrongState {

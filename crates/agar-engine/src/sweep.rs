@@ -14,7 +14,7 @@ use agar_core::id::SandboxId;
 use agar_core::run::{End, Usage};
 use agar_core::state::{Event, State};
 use agar_jail::report::RunReport;
-use agar_store::{Run, RunEnd};
+use agar_store::{Run, RunEnd, Sandbox};
 use std::path::Path;
 use std::time::Duration;
 
@@ -99,6 +99,28 @@ fn settle(engine: &Engine, here: &Here, mark: &Found) -> Result<(), EngineError>
             Ok(())
         }
     }
+}
+
+/// Waits until nothing is left of a jail whose keeper is gone, and says so in the sandbox's record.
+/// Nothing if somebody is there after all.
+pub(crate) fn bury(
+    engine: &Engine,
+    here: &Here,
+    record: &Sandbox,
+) -> Result<Option<Sandbox>, EngineError> {
+    for _ in 0..TRIES_MAX {
+        let marks =
+            alive::marks(here.state.path()).map_err(EngineError::io("see what is alive"))?;
+        for mark in marks.iter().filter(|mark| mark.id == record.id) {
+            settle(engine, here, mark)?;
+        }
+        let record = here.read(|store| store.sandbox(record.id))?;
+        if !record.state.is_alive() {
+            return Ok(Some(record));
+        }
+        std::thread::park_timeout(Duration::from_millis(1));
+    }
+    Ok(None)
 }
 
 /// How often a command looks, a millisecond apart, whether a keeper without a command has ended.

@@ -129,3 +129,10 @@ pub(crate) fn open_directory(path: &Path) -> Result<OwnedFd, CopyError> {
 pub(crate) fn project_attributes(from: &OwnedFd, to: &OwnedFd) -> Result<(), rustix::io::Errno> {
     attributes::copy(from, to, Fidelity::Project)
 }
+
+/// The attributes of an open directory that are not overlay's own marks.
+pub(crate) fn list_project_attributes(
+    from: &OwnedFd,
+) -> Result<std::collections::BTreeMap<Vec<u8>, Vec<u8>>, rustix::io::Errno> {
+    attributes::list(from, Fidelity::Project)
+}

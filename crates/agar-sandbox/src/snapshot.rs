@@ -13,11 +13,12 @@ use crate::copy::{self, CopyError, Fidelity, LeftOutReason};
 use crate::spelling;
 use crate::stack::{Role, Stack};
 use agar_core::fault::{Fault, Kind};
-use rustix::fs::{AtFlags, CWD, Gid, Mode, Timespec, Timestamps, Uid, XattrFlags};
+use rustix::fs::{AtFlags, CWD, Gid, Mode, OFlags, Timespec, Timestamps, Uid, XattrFlags};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::fs::Metadata;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
@@ -146,9 +147,12 @@ pub fn model<'a>(kept: &'a [PathBuf], lowers: &'a [PathBuf]) -> Option<&'a Path>
 }
 
 /// Makes an empty upper layer that shows the root of the tree as `model` has it: where layers merge,
-/// the topmost one's own owner, mode and time show.
+/// the topmost one's own owner, mode, attributes and time show.
 pub fn make_upper(upper: &Path, model: &Path) -> io::Result<()> {
     make_private(upper)?;
+    if let Ok(from) = open_directory(model) {
+        copy::project_attributes(&from, &open_directory(upper)?)?;
+    }
     let like = model.metadata()?;
     let ours = upper.metadata()?;
     if (like.uid(), like.gid()) != (ours.uid(), ours.gid()) {
@@ -197,10 +201,28 @@ pub fn is_untouched(stack: &Stack) -> bool {
         .is_ok_and(|mut entries| entries.next().is_none());
     let told = |metadata: Metadata| (metadata.mode(), metadata.mtime(), metadata.mtime_nsec());
     let same = match (stack.upper.metadata(), model.metadata()) {
-        (Ok(ours), Ok(like)) => told(ours) == told(like),
+        (Ok(ours), Ok(like)) => {
+            // What an ordinary user cannot give away was not given away.
+            let given = rustix::process::geteuid().is_root()
+                && (ours.uid(), ours.gid()) != (like.uid(), like.gid());
+            !given && told(ours) == told(like)
+        }
         (Ok(_) | Err(_), _) => false,
     };
-    empty && same
+    empty && same && has_same_attributes(&stack.upper, model)
+}
+
+fn has_same_attributes(ours: &Path, like: &Path) -> bool {
+    let attributes = |path: &Path| copy::list_project_attributes(&open_directory(path)?);
+    match (attributes(ours), attributes(like)) {
+        (Ok(ours), Ok(like)) => ours == like,
+        (Ok(_) | Err(_), _) => false,
+    }
+}
+
+fn open_directory(path: &Path) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::open(path, flags, Mode::empty())
 }
 
 /// Makes a directory that only its owner can enter.

@@ -14,6 +14,7 @@
 pub mod caller;
 pub mod clock;
 pub mod invocation;
+pub mod keepers;
 pub mod leaks;
 pub mod random;
 pub mod session;

@@ -13,6 +13,7 @@ use agar_sandbox::snapshot;
 use agar_sandbox::spelling;
 use agar_store::{Joined, Sandbox, Scope, Snapshot};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// How many layers are joined at a time, and how many may lie there before they are.
@@ -91,13 +92,21 @@ pub(crate) fn condense_all(engine: &Engine, here: &Here) -> Result<u64, EngineEr
 pub(crate) fn condense(here: &Here, record: &Sandbox) -> Result<u64, EngineError> {
     let blueprint = Blueprint::of(record)?;
     let mut made = 0;
+    let mut locked = BTreeSet::new();
     for stack in &blueprint.stacks {
         let mut kept = condensed(here, stack.kept.clone())?;
-        while let Some(run) = next_run(&kept) {
-            let layer = join(here, record, run)?;
-            made += 1;
-            let joined = vec![(layer, run.to_vec())];
-            kept = replaced(kept, &joined);
+        while let Some(run) = next_run(&kept, &locked).map(<[PathBuf]>::to_vec) {
+            match join(here, record, &run) {
+                Ok(layer) => {
+                    made += 1;
+                    kept = replaced(kept, &[(layer, run)]);
+                }
+                // A directory that not even its owner may enter: the layer stays as it is.
+                Err(error) => match error.locked() {
+                    Some(layer) => drop(locked.insert(layer.to_owned())),
+                    None => return Err(error.into()),
+                },
+            }
         }
     }
     Ok(made)
@@ -107,7 +116,7 @@ pub(crate) fn condense(here: &Here, record: &Sandbox) -> Result<u64, EngineError
 ///
 /// A layer that stands for sixteen is joined with fifteen others like it, and so on: no file is
 /// linked more often than there are levels, and there are few.
-fn next_run(kept: &[PathBuf]) -> Option<&[PathBuf]> {
+fn next_run<'k>(kept: &'k [PathBuf], locked: &BTreeSet<PathBuf>) -> Option<&'k [PathBuf]> {
     if kept.len() <= RUN {
         return None;
     }
@@ -115,9 +124,14 @@ fn next_run(kept: &[PathBuf]) -> Option<&[PathBuf]> {
     while end >= RUN {
         let run = &kept[end - RUN..end];
         let first = level(&run[RUN - 1]);
-        match run.iter().rposition(|layer| level(layer) != first) {
+        let other = |layer: &PathBuf| level(layer) != first || locked.contains(layer);
+        match run.iter().rposition(other) {
             None => return Some(run),
-            Some(other) => end = end - RUN + other + 1,
+            // The next run ends with it, or above it if it is in no run at all.
+            Some(other) => {
+                let at = end - RUN + other;
+                end = at + usize::from(!locked.contains(&kept[at]));
+            }
         }
     }
     None
@@ -136,7 +150,38 @@ fn level(layer: &Path) -> u32 {
     .unwrap_or(0)
 }
 
-fn join(here: &Here, record: &Sandbox, run: &[PathBuf]) -> Result<PathBuf, EngineError> {
+/// A run could not be joined.
+#[derive(Debug)]
+enum Failed {
+    Join(snapshot::JoinError),
+    Other(EngineError),
+}
+
+impl Failed {
+    fn locked(&self) -> Option<&Path> {
+        match self {
+            Self::Join(error) => error.locked(),
+            Self::Other(_) => None,
+        }
+    }
+}
+
+impl From<EngineError> for Failed {
+    fn from(error: EngineError) -> Self {
+        Self::Other(error)
+    }
+}
+
+impl From<Failed> for EngineError {
+    fn from(failed: Failed) -> Self {
+        match failed {
+            Failed::Join(error) => error.into(),
+            Failed::Other(error) => error,
+        }
+    }
+}
+
+fn join(here: &Here, record: &Sandbox, run: &[PathBuf]) -> Result<PathBuf, Failed> {
     let level = run.first().map_or(0, |layer| level(layer)) + 1;
     let directory = here.sandbox(record.id);
     let names = directory.read_dir().into_iter().flatten().flatten();
@@ -148,7 +193,10 @@ fn join(here: &Here, record: &Sandbox, run: &[PathBuf]) -> Result<PathBuf, Engin
     let number = numbers.max().unwrap_or(0) + 1;
     let layer = directory.join(format!("joined-{level}-{number}"));
     let part = snapshot::unfinished(&layer);
-    snapshot::join(run, &part)?;
+    if let Err(error) = snapshot::join(run, &part) {
+        here.throw_away(&part)?;
+        return Err(Failed::Join(error));
+    }
     fs_err::rename(&part, &layer).map_err(EngineError::io("finish a joined layer"))?;
     let parts =
         serde_json::to_string(&Run(run.to_vec())).map_err(|source| EngineError::Record {
@@ -231,7 +279,7 @@ mod tests {
         let (mut most, mut linked) = (0, 0);
         for number in 0..5000 {
             kept.insert(0, Path::new("/s").join(format!("upper-0-{number}")));
-            while let Some(run) = next_run(&kept).map(<[PathBuf]>::to_vec) {
+            while let Some(run) = next_run(&kept, &BTreeSet::new()).map(<[PathBuf]>::to_vec) {
                 let name = format!("joined-{}-{}", level(&run[0]) + 1, joined.len());
                 joined.push((Path::new("/s").join(name), run));
                 linked += 1;
@@ -241,6 +289,15 @@ mod tests {
         }
         assert!(most <= 3 * RUN, "{most} layers");
         assert!(linked <= 5000 / 15, "{linked} joins");
+    }
+
+    #[test]
+    fn layers_beside_one_that_cannot_be_read_are_joined_all_the_same() {
+        let kept = layers((0..40).rev().map(|number| format!("upper-0-{number}")));
+        let locked = BTreeSet::from([kept[25].clone()]);
+        let run = next_run(&kept, &locked).unwrap();
+        assert_eq!(run, &kept[9..25]);
+        assert_eq!(next_run(&kept[10..30], &locked), None);
     }
 
     #[test]

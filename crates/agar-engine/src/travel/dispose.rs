@@ -19,12 +19,18 @@ pub(crate) fn dispose(engine: &Engine, here: &Here, id: SandboxId) -> Result<(),
     let directory = here.sandbox(id);
     let (record, snapshots) = here.read(|store| Ok((store.sandbox(id)?, store.snapshots(id)?)))?;
     let own = Blueprint::of(&record).ok();
-    let borrowed: BTreeSet<PathBuf> = own
-        .iter()
-        .flat_map(|blueprint| &blueprint.stacks)
-        .flat_map(|stack| stack.kept.iter())
+    let own = own.iter().flat_map(|blueprint| &blueprint.stacks);
+    let mut stood_on: BTreeSet<PathBuf> = own.flat_map(|stack| stack.kept.clone()).collect();
+    for snapshot in &snapshots {
+        stood_on.extend(
+            shelves(&record.alias, snapshot)?
+                .into_iter()
+                .flat_map(|it| it.kept),
+        );
+    }
+    let borrowed: BTreeSet<PathBuf> = stood_on
+        .into_iter()
         .filter(|layer| !layer.starts_with(&directory))
-        .cloned()
         .collect();
     let is_plain = snapshots.is_empty() && borrowed.is_empty();
     if !is_plain {

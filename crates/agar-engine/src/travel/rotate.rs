@@ -5,6 +5,7 @@ use crate::here::Here;
 use crate::travel::note::Note;
 use crate::{Engine, raise};
 use agar_core::state::State;
+use agar_core::walls::Tier;
 use agar_jail::client::{Laid, Remount};
 use agar_sandbox::snapshot;
 use agar_sandbox::stack::Stack;
@@ -93,7 +94,9 @@ pub(crate) fn enact(
         .filter(moved)
         .map(raise::overlay)
         .collect();
-    let fits = arrival.stacks.len() == now.len()
+    // Only an init of ours can lay overlays anew; the weaker tiers have copies and no overlays.
+    let fits = record.tier == Tier::Full
+        && arrival.stacks.len() == now.len()
         && arrival
             .stacks
             .iter()
@@ -139,7 +142,10 @@ fn make(note: &Note, stacks: &[Stack]) -> Result<(), EngineError> {
         }
         if is_new(&stack.upper) && !stack.upper.exists() {
             let model = snapshot::model(&stack.kept, &stack.lowers).unwrap_or(&stack.target);
-            snapshot::make_upper(&stack.upper, model).map_err(failed())?;
+            // In one step: whoever finds it after a crash takes it for whole.
+            let part = snapshot::unfinished(&stack.upper);
+            snapshot::make_upper(&part, model).map_err(failed())?;
+            fs_err::rename(&part, &stack.upper).map_err(failed())?;
         }
     }
     Ok(())

@@ -28,6 +28,21 @@ pub enum JoinError {
     },
 }
 
+impl JoinError {
+    /// The layer whose owner locked himself out of something in it, if that is the reason. Only who
+    /// stands in a jail of that layer can enter there.
+    pub fn locked(&self) -> Option<&Path> {
+        match self {
+            Self::Read(ViewError::Read { root, source, .. })
+                if source.kind() == io::ErrorKind::PermissionDenied =>
+            {
+                Some(root)
+            }
+            Self::Read(_) | Self::Disk { .. } => None,
+        }
+    }
+}
+
 impl Fault for JoinError {
     fn kind(&self) -> fault::Kind {
         match self {

@@ -5,7 +5,7 @@
 //! after, and nothing else is left.
 
 use crate::AGAR;
-use crate::kill::{Ordeal, Victim, assert_collected};
+use crate::kill::{KILLS, Ordeal, Victim, assert_collected};
 use agar_testkit::{Tree, World};
 use std::cell::Cell;
 
@@ -73,6 +73,7 @@ fn kill(command: &str, victim: Victim, seed: u64) {
         prepare: &prepare,
         judge: &judge,
         seed,
+        kills: KILLS,
     }
     .endure();
     if victim == Victim::Client {

@@ -6,7 +6,7 @@
 //! go on with it or give it up, or in the trash, which `prune` collects.
 
 use crate::AGAR;
-use crate::kill::{Ordeal, Victim, assert_collected};
+use crate::kill::{KILLS, Ordeal, Victim, assert_collected};
 use agar_testkit::{Tree, World};
 
 /// A limit that needs a control group, where there are any.
@@ -32,6 +32,7 @@ fn kill(words: &[&str], prepare: impl Fn(&World), victim: Victim, seed: u64) {
         prepare: &|| prepare(&world),
         judge: &judge,
         seed,
+        kills: KILLS,
     }
     .endure();
     assert_collected(&world);

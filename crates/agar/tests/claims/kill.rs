@@ -1,12 +1,12 @@
 //! `kill -9` at random moments, and what must hold after the next command.
 //!
-//! Each ordeal kills one victim a hundred times while one command is at work, every time at another
+//! Each ordeal kills one victim many times while one command is at work, every time at another
 //! moment drawn from a seed. What the next command leaves is compared with the records, round by
 //! round, so that the first leftover is seen where it was made.
 
 use agar_testkit::invocation::Running;
 use agar_testkit::random::Random;
-use agar_testkit::{World, leaks, wait};
+use agar_testkit::{World, keepers, leaks, wait};
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::process::{Pid, Signal};
 use serde_json::Value;
@@ -14,11 +14,11 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How often a victim is killed.
-const KILLS: usize = 100;
+/// How often a victim is killed as a rule.
+pub(crate) const KILLS: usize = 100;
 
-/// How many rounds are made for them: now and then the command ends before its moment.
-const ROUNDS_MAX: usize = 600;
+/// How many rounds are made for each kill: now and then the command ends before its moment.
+const ROUNDS_MAX: usize = 6;
 
 /// Who is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,17 +43,19 @@ pub(crate) struct Ordeal<'a> {
     pub(crate) judge: &'a dyn Fn() -> Result<(), String>,
     /// Where the moments come from; printed when something is wrong.
     pub(crate) seed: u64,
+    /// How often it is killed.
+    pub(crate) kills: usize,
 }
 
 impl Ordeal<'_> {
-    /// Kills the victim a hundred times.
+    /// Kills the victim as often as asked.
     #[track_caller]
     pub(crate) fn endure(&self) {
         let mut random = Random::new(self.seed);
         let long = self.duration();
         let mut struck = 0;
-        for round in 0..ROUNDS_MAX {
-            if struck == KILLS {
+        for round in 0..self.kills * ROUNDS_MAX {
+            if struck == self.kills {
                 break;
             }
             (self.prepare)();
@@ -61,9 +63,7 @@ impl Ordeal<'_> {
             let moment = long * share / 1000;
             struck += usize::from(self.strike(moment));
             let listed = self.world.agar(["ls", "--gone", "--json"]).success();
-            let wrong = (self.judge)()
-                .err()
-                .or_else(|| left(self.world, &listed.stdout));
+            let wrong = left(self.world, &listed.stdout).or_else(|| (self.judge)().err());
             if let Some(wrong) = wrong {
                 panic!(
                     "seed {}, round {round}: {:?} of `{}` killed after {moment:?} of {long:?}:\n{wrong}",
@@ -74,7 +74,7 @@ impl Ordeal<'_> {
             }
         }
         assert_eq!(
-            struck, KILLS,
+            struck, self.kills,
             "the command is too quick for {:?}",
             self.victim
         );
@@ -105,7 +105,7 @@ impl Ordeal<'_> {
         }
         let struck = self.kill(&mut running);
         wait::until("the dead to be gone", || {
-            struck.iter().all(|victim| !is_there(*victim))
+            struck.iter().all(|victim| !keepers::is_there(*victim))
         });
         if !wait::holds_within(Duration::from_secs(20), || running.has_ended()) {
             let hung = running.kill();
@@ -136,55 +136,17 @@ impl Ordeal<'_> {
 
     /// The victim, and who dies of its death.
     fn victims(&self, client: &Running) -> Vec<Pid> {
-        let keeper = || keeper(&self.world.state().join("agar"));
+        let keeper = || keepers::any(&self.world.state().join("agar"));
         match self.victim {
             Victim::Client => Pid::from_raw(client.id().try_into().unwrap_or(0))
                 .into_iter()
                 .collect(),
             Victim::Keeper => keeper().into_iter().collect(),
             Victim::Init => keeper()
-                .and_then(|keeper| Some(vec![first_child(keeper)?, keeper]))
+                .and_then(|keeper| Some(vec![keepers::first_child(keeper)?, keeper]))
                 .unwrap_or_default(),
         }
     }
-}
-
-/// The keeper of this world's sandbox: its program lies in the state directory, and its parent is not
-/// another of its kind, as the init's is.
-fn keeper(state: &Path) -> Option<Pid> {
-    processes().find(|pid| {
-        let is_ours = |pid: Pid| {
-            let program = format!("/proc/{}/exe", pid.as_raw_pid());
-            fs_err::read_link(program).is_ok_and(|program| program.starts_with(state))
-        };
-        is_ours(*pid) && !parent(*pid).is_some_and(is_ours)
-    })
-}
-
-/// The process that the keeper forked.
-fn first_child(of: Pid) -> Option<Pid> {
-    processes().find(|pid| parent(*pid) == Some(of))
-}
-
-/// Whether a process is there, and not only waiting to be buried.
-fn is_there(pid: Pid) -> bool {
-    let stat = fs_err::read_to_string(format!("/proc/{}/stat", pid.as_raw_pid()));
-    stat.is_ok_and(|stat| {
-        let state = stat.rsplit(')').next().unwrap_or_default().trim_start();
-        !state.starts_with(['Z', 'X'])
-    })
-}
-
-fn processes() -> impl Iterator<Item = Pid> {
-    let list = fs_err::read_dir("/proc").into_iter().flatten();
-    list.filter_map(Result::ok)
-        .filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?))
-}
-
-fn parent(of: Pid) -> Option<Pid> {
-    let stat = fs_err::read_to_string(format!("/proc/{}/stat", of.as_raw_pid())).ok()?;
-    let parent = stat.rsplit(')').next()?.split_whitespace().nth(1)?;
-    Pid::from_raw(parent.parse().ok()?)
 }
 
 /// What is there and should not be, going by what the command just listed.
@@ -212,7 +174,7 @@ fn left(world: &World, listed: &str) -> Option<String> {
         ("a socket of a sandbox that is not alive", sockets, &alive),
         (
             "a directory of a sandbox that is not kept",
-            in_state("sandboxes"),
+            homes(&state.join("sandboxes")),
             &kept,
         ),
         (
@@ -272,6 +234,18 @@ fn names(directory: &Path) -> BTreeSet<String> {
             Some(path.file_stem()?.to_str()?.to_owned())
         })
         .collect()
+}
+
+/// Directories of sandboxes that hold more than layers. Layers stay for as long as something stands on
+/// them, also when the sandbox that they were made for is gone.
+fn homes(sandboxes: &Path) -> BTreeSet<String> {
+    let is_layer = |name: &String| {
+        let starts = ["upper-", "kept-", "joined-"];
+        starts.iter().any(|start| name.starts_with(start))
+    };
+    let mut found = names(sandboxes);
+    found.retain(|id| !names(&sandboxes.join(id)).iter().all(is_layer));
+    found
 }
 
 /// Those of the sandboxes whose lock or turn somebody holds.

@@ -26,6 +26,7 @@ mod c14_the_environment_is_an_allow_list;
 mod c15_a_project_cannot_loosen_its_own_walls;
 mod c16_output_cannot_drive_the_terminal;
 mod c17_only_the_owner_reaches_a_sandbox;
+mod c18_a_snapshot_is_whole_or_absent;
 mod kill;
 
 /// The command under test.

@@ -7,6 +7,7 @@ mod exit_status;
 mod help;
 mod keeping;
 mod learning;
+mod model;
 mod names;
 mod pipes;
 mod programs;
