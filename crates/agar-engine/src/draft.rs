@@ -55,18 +55,22 @@ pub(crate) fn draft(
     };
     let base = prepare(engine, here, known, choice)?;
     let id = engine.new_sandbox_id();
-    let stacks = layers::stacks(engine, known, (&base, tier), &here.sandbox(id));
+    let masks = inside::masks(engine, here, known, (options, &settings), &network)?;
+    let place = here.sandbox(id);
+    let stacks = layers::stacks(engine, known, (&base, tier), (&place, &masks));
+    let mut warnings = warnings((options, &settings), &network, &base);
+    warnings.extend(layers::about_home(engine, &stacks));
     let blueprint = Blueprint {
         root: known.found.root.clone(),
-        copy: layers::copy(tier, &stacks, &here.sandbox(id)),
+        copy: layers::copy(tier, &stacks, &place),
         stacks,
-        masks: inside::masks(engine, here, known, (options, &settings), &network)?,
+        masks,
         nested: options.nested || settings.nested,
         monitor: options.monitor.unwrap_or(settings.monitor),
         environment: [settings.environment.clone(), options.environment.clone()].concat(),
         old_ways: settings.old_ways.clone(),
         agent: options.caller.agent().map(str::to_owned),
-        warnings: warnings((options, &settings), &network, &base),
+        warnings,
         ttl_ms: options.ttl_ms.or(settings.ttl_ms),
         minimal_git_stat: base.minimal_git_stat,
         live_since: None,

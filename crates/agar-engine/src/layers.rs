@@ -19,11 +19,13 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 /// The copy-on-write trees of a new sandbox, as data.
+///
+/// `masks` are not made writable one by one: what is hidden stays hidden.
 pub(crate) fn stacks(
     engine: &Engine,
     known: &Known,
     (base, tier): (&Prepared, Tier),
-    directory: &Path,
+    (directory, masks): (&Path, &[PathBuf]),
 ) -> Vec<Stack> {
     let root = &known.found.root;
     let mut targets = vec![(Role::Project, root.clone(), base.lowers.clone())];
@@ -36,7 +38,9 @@ pub(crate) fn stacks(
     } else if engine.surroundings().uid == 0 {
         targets.push((Role::Root, PathBuf::from("/"), vec![PathBuf::from("/")]));
     } else if let Some(home) = home(engine) {
-        targets.push((Role::Home, home.clone(), vec![home]));
+        let parts = writable_parts(home, root, masks);
+        let parts = parts.into_iter().take(HOME_PARTS_MAX);
+        targets.extend(parts.map(|part| (Role::Home, part.clone(), vec![part])));
     }
     targets
         .into_iter()
@@ -53,6 +57,36 @@ pub(crate) fn stacks(
             }
         })
         .collect()
+}
+
+/// How many copy-on-write trees a home may become that has mounts below it. The rest of it is
+/// read-only.
+const HOME_PARTS_MAX: usize = 128;
+
+/// The home, or what takes its place where something is mounted below it: no overlay can be laid over
+/// that, so its largest parts without mounts get one each, and files right beside a mount's parents
+/// are read-only.
+fn writable_parts(home: PathBuf, project: &Path, masks: &[PathBuf]) -> Vec<PathBuf> {
+    let parts = agar_jail::machine::parts_around_mounts(&home);
+    // Where the mounts cannot be read, the plan that is made next says so.
+    let Ok(Some(mut parts)) = parts else {
+        return vec![home];
+    };
+    let hidden = |part: &Path| masks.iter().any(|mask| part.starts_with(mask));
+    let writable = |part: &Path| rustix::fs::access(part, rustix::fs::Access::WRITE_OK).is_ok();
+    parts.retain(|part| !part.starts_with(project) && !hidden(part) && writable(part));
+    parts
+}
+
+/// What a person should know about a home that could not be made copy-on-write as a whole.
+pub(crate) fn about_home(engine: &Engine, stacks: &[Stack]) -> Option<String> {
+    let home = home(engine)?;
+    let mut parts = stacks.iter().filter(|stack| stack.role == Role::Home);
+    let split = parts.any(|stack| stack.target != home);
+    split.then(|| {
+        let home = home.display();
+        format!("something is mounted below {home}: what lies right in it is read-only inside")
+    })
 }
 
 /// Where the copies of a tier without layers lie.

@@ -59,10 +59,17 @@ impl Machine {
 
     /// The mounts strictly below a directory.
     pub fn mounts_below<'a>(&'a self, directory: &'a Path) -> impl Iterator<Item = &'a MountPoint> {
-        self.mounts.iter().filter(move |mount| {
-            mount.target.as_path() != directory && mount.target.as_path().starts_with(directory)
-        })
+        let mounts = self.mounts.iter();
+        mounts.filter(move |mount| mount.is_below(directory))
     }
+}
+
+/// The directories that take the place of one that has mounts below it, which no overlay can be laid
+/// over; nothing if there are no such mounts.
+pub fn parts_around_mounts(directory: &Path) -> io::Result<Option<Vec<PathBuf>>> {
+    let mounts = parse_mounts(&read("/proc/self/mountinfo")?);
+    let any = mounts.iter().any(|mount| mount.is_below(directory));
+    Ok(any.then(|| cover::parts(directory, &mounts)))
 }
 
 fn read(path: &str) -> io::Result<Vec<u8>> {

@@ -158,8 +158,9 @@ pub fn make_upper(upper: &Path, model: &Path) -> io::Result<()> {
     if (like.uid(), like.gid()) != (ours.uid(), ours.gid()) {
         let (uid, gid) = (Uid::from_raw(like.uid()), Gid::from_raw(like.gid()));
         match rustix::fs::chown(upper, Some(uid), Some(gid)) {
-            // An ordinary user cannot give files away; nor could it inside.
-            Ok(()) | Err(Errno::PERM) => {}
+            // An ordinary user cannot give files away, least of all to an id that is not mapped; nor could
+            // it inside.
+            Ok(()) | Err(Errno::PERM | Errno::INVAL) => {}
             Err(error) => return Err(error.into()),
         }
     }

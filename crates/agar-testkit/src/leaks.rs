@@ -75,10 +75,12 @@ fn holder(pid: i32, directory: &Path) -> Option<Holder> {
     })
 }
 
-/// The first mount that a process sees whose options name the directory as a layer.
+/// The first mount that a process sees whose changes go into the directory. What it merely shows may be
+/// anybody's: a jail of another world covers all of the machine, this world included.
 fn mount_in(mountinfo: &Path, directory: &str) -> Option<String> {
     let text = fs_err::read_to_string(mountinfo).ok()?;
-    let layer = |line: &&str| line.contains(" overlay ") && line.contains(directory);
+    let upper = format!("upperdir={directory}");
+    let layer = |line: &&str| line.contains(" overlay ") && line.contains(&upper);
     text.lines().find(layer).map(str::to_owned)
 }
 

@@ -30,15 +30,21 @@ pub(super) fn find(mounts: &[MountPoint]) -> io::Result<(Vec<Raw>, Vec<Raw>)> {
     Ok(found)
 }
 
+/// The largest directories at and below this one that an overlay can be laid over: itself, unless
+/// something is mounted below it.
+pub(super) fn parts(directory: &Path, mounts: &[MountPoint]) -> Vec<PathBuf> {
+    let mut found = (Vec::new(), Vec::new());
+    cover(directory, mounts, &mut found);
+    let mut parts: Vec<PathBuf> = found.0.into_iter().map(PathBuf::from).collect();
+    parts.sort();
+    parts
+}
+
 fn cover(directory: &Path, mounts: &[MountPoint], found: &mut (Vec<Raw>, Vec<Raw>)) {
     if !may_enter(directory) {
         return;
     }
-    let below = |mount: &MountPoint| {
-        let target = mount.target.as_path();
-        target != directory && target.starts_with(directory)
-    };
-    if !mounts.iter().any(below) {
+    if !mounts.iter().any(|mount| mount.is_below(directory)) {
         let own = mounts
             .iter()
             .rev()

@@ -3,6 +3,7 @@
 use super::unescape;
 use crate::wire::Raw;
 use serde::{Deserialize, Serialize};
+use std::path::Path;
 
 /// One line of the mount table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,6 +15,12 @@ pub struct MountPoint {
 }
 
 impl MountPoint {
+    /// Whether it lies strictly below a directory.
+    pub fn is_below(&self, directory: &Path) -> bool {
+        let target = self.target.as_path();
+        target != directory && target.starts_with(directory)
+    }
+
     /// Whether it holds files rather than views of the kernel.
     pub fn holds_files(&self) -> bool {
         !matches!(

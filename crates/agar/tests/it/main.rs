@@ -8,6 +8,7 @@ mod help;
 mod keeping;
 mod learning;
 mod model;
+mod mounts;
 mod names;
 mod pipes;
 mod programs;
