@@ -23,6 +23,9 @@ pub struct CreateRequest {
 pub struct CreateAnswer {
     /// The sandbox.
     pub sandbox: SandboxView,
+    /// Commands that the settings want run in it, in order, before it is used.
+    #[serde(default)]
+    pub setup: Vec<String>,
 }
 
 /// Makes a sandbox from the caller's project.
@@ -55,5 +58,6 @@ pub fn create(engine: &Engine, request: &CreateRequest) -> Result<CreateAnswer, 
     }
     Ok(CreateAnswer {
         sandbox: view::sandbox_with(&record, &draft.blueprint, 0),
+        setup: draft.setup,
     })
 }

@@ -12,7 +12,7 @@ use agar_core::id::SandboxId;
 use agar_core::seam::Timestamp;
 use agar_core::walls::{BaseKind, Identity, Network, Tier};
 use agar_jail::client::{Lifetime, Raising};
-use agar_sandbox::base::{Bases, Choice, Lock, Prepared, Progress};
+use agar_sandbox::base::{Bases, BulkRule, Choice, Lock, Prepared, Progress};
 use agar_store::{Fact, NewSandbox, Sandbox, StoreError, Writer};
 use std::sync::Arc;
 
@@ -23,6 +23,8 @@ pub(crate) struct Draft {
     pub(crate) blueprint: Blueprint,
     /// What the settings say about learning.
     pub(crate) learning: Learning,
+    /// Commands that prepare a sandbox that stays.
+    pub(crate) setup: Vec<String>,
     /// Whether freezing in the background would make the next start better.
     pub(crate) freeze_later: bool,
     /// Keeps the generation from being collected until the sandbox is on record.
@@ -53,7 +55,7 @@ pub(crate) fn draft(
         // A copy is made either way; one is enough.
         Tier::Helper | Tier::Landlock | Tier::None => Choice::Live,
     };
-    let base = prepare(engine, here, known, choice)?;
+    let base = prepare(engine, here, known, (choice, &settings.bulk))?;
     let id = engine.new_sandbox_id();
     let masks = inside::masks(engine, here, known, (options, &settings), &network)?;
     let place = here.sandbox(id);
@@ -101,6 +103,7 @@ pub(crate) fn draft(
         new,
         blueprint,
         learning: settings.learning,
+        setup: settings.setup,
         freeze_later: base.freeze_later,
         _hold: base.hold,
     })
@@ -110,9 +113,9 @@ fn prepare(
     engine: &Engine,
     here: &Here,
     known: &Known,
-    choice: Choice,
+    (choice, rule): (Choice, &BulkRule),
 ) -> Result<Prepared, EngineError> {
-    let bases = Bases::new(&known.found, &here.state, known.id);
+    let bases = Bases::new(&known.found, &here.state, known.id).leaving(rule.clone());
     let freezing = Freezing::of(engine);
     let prepared = bases.prepare(choice, &freezing)?;
     engine.surroundings().progress.end();

@@ -4,7 +4,7 @@
 use crate::draft::Freezing;
 use crate::here::Here;
 use crate::prune::{self, PruneRequest};
-use crate::{Engine, EngineError, experiment, travel};
+use crate::{Engine, EngineError, experiment, travel, wishes};
 use agar_core::seam::Timestamp;
 use agar_sandbox::base::Bases;
 use agar_sandbox::trash::Trash;
@@ -53,7 +53,8 @@ pub fn upkeep(engine: &Engine, _request: &UpkeepRequest) -> Result<UpkeepAnswer,
     let only_log = here.wants_upkeep() && !trash.holds_more_than(TRASH_CROWDED);
     let mut answer = UpkeepAnswer::default();
     if let Ok(known) = here.project(engine) {
-        let bases = Bases::new(&known.found, &here.state, known.id);
+        let rule = wishes::bulk(engine, here)?;
+        let bases = Bases::new(&known.found, &here.state, known.id).leaving(rule);
         answer.generation = bases.freeze(&Freezing::of(engine))?;
     }
     here.tidy()?;

@@ -6,10 +6,11 @@ use crate::here::Here;
 use crate::options::Caller;
 use crate::settings::{self, Loaded, Sources};
 use agar_core::limits::Limits;
-use agar_core::settings::{BaseChoice, Cleanup, Settings, Who};
+use agar_core::settings::{BaseChoice, Cleanup, Key, Settings, Who};
 use agar_core::walls::{BaseKind, Identity, Monitor, Network, Tier};
 use agar_jail::policy::OldWay;
 use agar_memory::Tuning;
+use agar_sandbox::base::BulkRule;
 use std::ffi::OsString;
 
 /// Reads every source of settings for where the caller stands.
@@ -43,6 +44,9 @@ pub(crate) struct Wishes {
     pub(crate) ttl_ms: Option<u64>,
     pub(crate) old_ways: Vec<OldWay>,
     pub(crate) learning: Learning,
+    pub(crate) bulk: BulkRule,
+    /// Commands that prepare a sandbox that stays.
+    pub(crate) setup: Vec<String>,
     /// What the project asked for and did not get.
     pub(crate) held_back: Vec<String>,
 }
@@ -79,6 +83,8 @@ impl Wishes {
                 .map(|word| old_way(word))
                 .collect::<Result<_, _>>()?,
             learning,
+            bulk: bulk_rule(settings.bulk),
+            setup: settings.setup,
             held_back: resolved
                 .held_back
                 .iter()
@@ -113,6 +119,23 @@ impl Learning {
 pub(crate) fn learning(engine: &Engine, here: &Here) -> Result<Learning, EngineError> {
     let loaded = load(engine, here, Who::Person)?;
     Ok(Learning::of(&loaded.resolved.settings))
+}
+
+/// Which directories stay live below a frozen base, for a command that makes no sandbox.
+pub(crate) fn bulk(engine: &Engine, here: &Here) -> Result<BulkRule, EngineError> {
+    let loaded = load(engine, here, Who::Person)?;
+    Ok(bulk_rule(loaded.resolved.settings.bulk))
+}
+
+/// Names that are the default's stand for more than themselves: for all that tools are known to
+/// rebuild.
+fn bulk_rule(names: Vec<String>) -> BulkRule {
+    let usual = Key::Bulk.default_text().split(", ");
+    if names.iter().map(String::as_str).eq(usual) {
+        BulkRule::Usual
+    } else {
+        BulkRule::Named(names)
+    }
 }
 
 /// An old way by its name.

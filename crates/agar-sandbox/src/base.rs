@@ -25,6 +25,7 @@ pub mod manifest;
 mod repositories;
 mod survey;
 
+pub use bulk::BulkRule;
 pub use lock::Lock;
 
 use crate::copy::CopyError;
@@ -212,6 +213,7 @@ pub fn collect_abandoned(
 #[derive(Debug)]
 pub struct Bases<'a> {
     project: &'a Project,
+    rule: BulkRule,
     trash: Trash,
     directory: PathBuf,
     boot: String,
@@ -224,10 +226,18 @@ impl<'a> Bases<'a> {
         let boot = fs_err::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
         Self {
             project,
+            rule: BulkRule::Usual,
             trash: Trash::new(state),
             directory,
             boot: boot.trim().to_owned(),
         }
+    }
+
+    /// The same, with another rule for what stays live below a frozen base.
+    #[must_use]
+    pub fn leaving(mut self, rule: BulkRule) -> Self {
+        self.rule = rule;
+        self
     }
 
     /// The same, as if during another boot of the machine.
@@ -263,7 +273,10 @@ impl<'a> Bases<'a> {
             Choice::Quick => Patience::Moment,
         };
         let is_first = self.newest().is_none();
-        if patience == Patience::Moment && is_first && !estimate::first_is_quick(self.project) {
+        if patience == Patience::Moment
+            && is_first
+            && !estimate::first_is_quick(self.project, &self.rule)
+        {
             return self.live();
         }
         self.make_directory()?;

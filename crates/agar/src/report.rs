@@ -49,6 +49,13 @@ impl Failure {
         }
     }
 
+    /// The same, with what to type next.
+    #[must_use]
+    pub fn advised(mut self, advice: &[String]) -> Self {
+        self.advice.extend_from_slice(advice);
+        self
+    }
+
     /// What the command line was doing, and the error that stopped it.
     pub fn because(kind: Kind, message: impl Into<String>, source: &dyn Error) -> Self {
         let mut causes = causes(source);

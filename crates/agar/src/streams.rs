@@ -112,10 +112,8 @@ impl<'a> Lender<'a> {
     /// Signals and sizes, for the time of one run.
     pub fn console(&self) -> Console<'_> {
         Console {
-            signals: self.signals,
             own_terminal: self.window.is_some(),
-            interrupts: 0,
-            waiting: VecDeque::new(),
+            ..Console::apart(self.signals)
         }
     }
 
@@ -150,7 +148,17 @@ pub struct Console<'a> {
     waiting: VecDeque<Control>,
 }
 
-impl Console<'_> {
+impl<'a> Console<'a> {
+    /// For a command that has no terminal of its own, whatever this process has.
+    pub fn apart(signals: &'a Signals) -> Self {
+        Self {
+            signals,
+            own_terminal: false,
+            interrupts: 0,
+            waiting: VecDeque::new(),
+        }
+    }
+
     fn interrupt(&mut self) -> Control {
         self.interrupts += 1;
         // With a terminal of its own the command gets its Ctrl-C as a key. What arrives here as a

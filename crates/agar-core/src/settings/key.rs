@@ -99,7 +99,7 @@ keys! {
     Bulk, "bulk", Names, "target, node_modules, .venv",
         "Ignored directories that stay live below a frozen base instead of being copied.";
     Setup, "setup", Commands, "",
-        "Commands that prepare a new sandbox, run inside it.";
+        "Commands that prepare a sandbox made by `create` or `shell`, run inside it.";
     OldWays, "old_ways", Names, "",
         "Do as on an older kernel, to try it: `mount_options`, `no_landlock`, `no_cgroups`.";
     MaxConcurrentSandboxes, "max_concurrent_sandboxes", Count, "5",

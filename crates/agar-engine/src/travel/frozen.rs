@@ -4,7 +4,7 @@ use crate::blueprint::Blueprint;
 use crate::draft::Freezing;
 use crate::failure::EngineError;
 use crate::here::Here;
-use crate::{Engine, find};
+use crate::{Engine, find, wishes};
 use agar_core::walls::BaseKind;
 use agar_sandbox::base::{Bases, Choice, Lock};
 use agar_sandbox::layer::{Found, Kind, View};
@@ -60,7 +60,8 @@ impl Ground {
             return Ok(as_it_is);
         };
         let known = find::project_of(engine, here, blueprint)?;
-        let bases = Bases::new(&known, &here.state, record.project);
+        let rule = wishes::bulk(engine, here)?;
+        let bases = Bases::new(&known, &here.state, record.project).leaving(rule);
         let prepared = bases.prepare(Choice::Frozen, &Freezing::of(engine))?;
         engine.surroundings().progress.end();
         let bulk = prepared

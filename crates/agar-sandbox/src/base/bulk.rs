@@ -45,21 +45,38 @@ const MARKS: [&str; 3] = ["CACHEDIR.TAG", "pyvenv.cfg", ".rustc_info.json"];
 const ENTRIES_HEAVY: u64 = 1000;
 const BYTES_HEAVY: u64 = 64 << 20;
 
-/// Whether a directory might be bulk, by its name alone.
-pub(super) fn is_candidate(name: &[u8]) -> bool {
-    BY_NAME.contains(&name) || BY_MARK.contains(&name)
+/// Which directories may stay live below a frozen base.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum BulkRule {
+    /// Those that tools are known to rebuild, where they are heavy.
+    #[default]
+    Usual,
+    /// Those with these names, and no others; whoever says so knows that they can be made again.
+    Named(Vec<String>),
+}
+
+impl BulkRule {
+    /// Whether a directory might be bulk, by its name alone.
+    pub(super) fn is_candidate(&self, name: &[u8]) -> bool {
+        match self {
+            Self::Usual => BY_NAME.contains(&name) || BY_MARK.contains(&name),
+            Self::Named(names) => names.iter().any(|named| named.as_bytes() == name),
+        }
+    }
 }
 
 /// Decides about candidates.
 pub(super) struct Judge<'a> {
+    rule: &'a BulkRule,
     project: &'a Project,
     root: &'a OwnedFd,
     tracked: OnceLock<Option<BTreeSet<Vec<u8>>>>,
 }
 
 impl<'a> Judge<'a> {
-    pub(super) fn new(project: &'a Project, root: &'a OwnedFd) -> Self {
+    pub(super) fn new(rule: &'a BulkRule, project: &'a Project, root: &'a OwnedFd) -> Self {
         Self {
+            rule,
             project,
             root,
             tracked: OnceLock::new(),
@@ -76,11 +93,14 @@ impl<'a> Judge<'a> {
         let tracked = self
             .tracked
             .get_or_init(|| tracked_directories(self.project));
-        let rebuilt = match tracked {
-            Some(tracked) => !tracked.contains(path),
-            None => BY_NAME.contains(&name) || marked(),
-        };
-        rebuilt && self.is_heavy(path)
+        let untracked = tracked.as_ref().map(|tracked| !tracked.contains(path));
+        match self.rule {
+            BulkRule::Usual => {
+                let rebuilt = untracked.unwrap_or_else(|| BY_NAME.contains(&name) || marked());
+                rebuilt && self.is_heavy(path)
+            }
+            BulkRule::Named(_) => untracked.unwrap_or(true),
+        }
     }
 
     /// Counts no further than needed.

@@ -1,6 +1,6 @@
 //! How long a freeze would take, found out without taking long.
 
-use super::bulk::{is_candidate, size};
+use super::bulk::{BulkRule, size};
 use super::index::entry_count;
 use crate::copy::{Next, each_name, join};
 use crate::project::Project;
@@ -32,12 +32,12 @@ pub fn is_quick(estimate: &Estimate) -> bool {
 }
 
 /// Whether a first freeze of a project would be quick. Stops counting as soon as it is not.
-pub fn first_is_quick(project: &Project) -> bool {
+pub fn first_is_quick(project: &Project, rule: &BulkRule) -> bool {
     let tracked = u64::from(tracked(project).unwrap_or(0));
     is_quick(&Estimate {
         entries: tracked,
         bytes: 0,
-    }) && count(project).is_some()
+    }) && count(project, rule).is_some()
 }
 
 /// The number of tracked files, from twelve bytes of the index.
@@ -54,7 +54,7 @@ fn tracked(project: &Project) -> Option<u32> {
 /// Counts the project, unless it turns out too big. Candidates for bulk are passed over: where they
 /// are heavy they are left live, and where they are not they do not matter. So are git's objects,
 /// which are linked.
-fn count(project: &Project) -> Option<Estimate> {
+fn count(project: &Project, rule: &BulkRule) -> Option<Estimate> {
     let root = crate::copy::open_directory(&project.root).ok()?;
     let mut estimate = Estimate::default();
     let mut waiting = vec![b".".to_vec()];
@@ -68,7 +68,7 @@ fn count(project: &Project) -> Option<Estimate> {
         let objects = path.ends_with(b"/.git");
         let read = each_name(&dir, &mut buffer, &mut |name, kind| {
             estimate.entries += 1;
-            let passed_over = is_candidate(name.to_bytes()) || (objects && name == c"objects");
+            let passed_over = rule.is_candidate(name.to_bytes()) || (objects && name == c"objects");
             if kind != FileType::Directory {
                 estimate.bytes += size(&dir, name);
             } else if !passed_over {

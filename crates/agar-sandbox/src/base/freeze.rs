@@ -52,7 +52,7 @@ pub(super) fn freeze(
     let generations = bases.generations();
     generations.clear_workshops(&bases.trash)?;
     let before = generations.newest().unwrap_or_default();
-    let surveyor = Surveyor::new(bases.project, &before.facts.bulk)?;
+    let surveyor = Surveyor::new(&bases.rule, bases.project, &before.facts.bulk)?;
     let layers = generations.open_layers(&before)?;
     let highest = generations.numbers().unwrap_or_default().last().copied();
     let number = highest.map_or(0, |number| number + 1);

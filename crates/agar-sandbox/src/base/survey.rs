@@ -1,8 +1,8 @@
 //! Looks at a project as it is now: every entry, except what lies in bulk or behind a mount.
 
-use super::bulk::{BULK_MAX, Judge, is_candidate};
+use super::bulk::{BULK_MAX, BulkRule, Judge};
 use super::{Bulk, BulkReason};
-use crate::copy::{CopyError, Descent, Entry, Listing, as_path, open_directory, walk_from};
+use crate::copy::{CopyError, Descent, Entry, Listing, as_path, last, open_directory, walk_from};
 use crate::project::Project;
 use std::collections::BTreeSet;
 use std::os::fd::OwnedFd;
@@ -11,6 +11,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// Surveys one project, remembering what it decided about bulk, so that two looks agree.
 pub(super) struct Surveyor<'a> {
+    rule: &'a BulkRule,
     project: &'a Project,
     root: OwnedFd,
     bulk: BTreeSet<Vec<u8>>,
@@ -18,14 +19,20 @@ pub(super) struct Surveyor<'a> {
 }
 
 impl<'a> Surveyor<'a> {
-    /// Starts from the bulk that an earlier generation left out.
-    pub(super) fn new(project: &'a Project, known: &[Bulk]) -> Result<Self, CopyError> {
+    /// Starts from the bulk that an earlier generation left out, as far as the rule still allows it.
+    pub(super) fn new(
+        rule: &'a BulkRule,
+        project: &'a Project,
+        known: &[Bulk],
+    ) -> Result<Self, CopyError> {
         let caches = known.iter().filter(|bulk| bulk.reason == BulkReason::Cache);
         let bulk = caches
             .map(|bulk| bulk.path.as_os_str().as_bytes().to_vec())
+            .filter(|path| rule.is_candidate(last(path)))
             .collect();
         let root = open_directory(&project.root)?;
         Ok(Self {
+            rule,
             project,
             root,
             bulk,
@@ -78,7 +85,7 @@ impl<'a> Surveyor<'a> {
         if self.bulk.contains(path) {
             return Descent::StayOut;
         }
-        if !is_candidate(entry.name.to_bytes()) || self.plain.contains(path) {
+        if !self.rule.is_candidate(entry.name.to_bytes()) || self.plain.contains(path) {
             return Descent::Enter;
         }
         doubtful
@@ -93,7 +100,7 @@ impl<'a> Surveyor<'a> {
     fn judge(&mut self, mut doubtful: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
         let depth = |path: &Vec<u8>| as_path(path).components().count();
         doubtful.sort_by(|a, b| depth(a).cmp(&depth(b)).then_with(|| a.cmp(b)));
-        let judge = Judge::new(self.project, &self.root);
+        let judge = Judge::new(self.rule, self.project, &self.root);
         let mut plain = Vec::new();
         for path in doubtful {
             if self.bulk.len() < BULK_MAX && judge.is_bulk(&path) {

@@ -4,14 +4,21 @@ use crate::DONE;
 use crate::args::{LimitArgs, WallArgs};
 use crate::context::Context;
 use crate::report::Failure;
+use crate::streams::Console;
+use crate::ui::block::{self, Block};
 use crate::ui::{Form, ending};
-use agar_engine::create::{CreateRequest, create};
+use agar_core::fault::Kind;
+use agar_core::run::End;
+use agar_engine::create::{CreateAnswer, CreateRequest, create};
+use agar_engine::exec::{ExecRequest, exec};
+use agar_engine::{Command, Engine, Sink, Source, Streams};
+use rustix::stdio;
 
 /// Make a sandbox and leave it up, ready for commands
 ///
 /// Its two-word name is printed. It starts from a picture of the project as it is now, so edits
 /// you make meanwhile never appear inside. Run commands in it with `agar exec`; what they leave
-/// running goes on until `agar rm`.
+/// running goes on until `agar rm`. Commands under `setup` in the settings are run in it first.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -33,13 +40,57 @@ pub struct CreateArgs {
     pub limits: LimitArgs,
 }
 
+/// Makes a sandbox and runs in it what the settings want run before it is used. What that prints is
+/// not this command's answer.
+pub(super) fn made(
+    context: &Context,
+    engine: &Engine,
+    request: &CreateRequest,
+) -> Result<CreateAnswer, Failure> {
+    let answer = create(engine, request)?;
+    if answer.setup.is_empty() {
+        return Ok(answer);
+    }
+    let alias = &answer.sandbox.alias;
+    let signals = super::signals()?;
+    let held = signals.hold();
+    for line in &answer.setup {
+        let step = Block::new().line(block::NOTE, format!("setup · {line}"));
+        if context.ui.form == Form::Words {
+            context.ui.say_block(&step);
+        }
+        let wanted = ExecRequest {
+            sandbox: Some(answer.sandbox.id.to_string()),
+            command: Command::new(["sh", "-c", line]),
+            caller: request.options.caller.clone(),
+        };
+        let streams = Streams {
+            stdin: Source::Empty,
+            stdout: Sink::Descriptor(stdio::stderr()),
+            stderr: Sink::Descriptor(stdio::stderr()),
+            terminal: None,
+            controls: &mut Console::apart(&signals),
+        };
+        let run = exec(engine, &wanted, streams)?.run;
+        if !run.end.as_ref().is_some_and(End::is_success) {
+            let told = format!("the setup command `{line}` failed in {alias}, which is kept");
+            return Err(Failure::new(Kind::Refused, told).advised(&[
+                format!("`agar logs {alias}` shows what it printed"),
+                format!("`agar rm {alias}` removes it"),
+            ]));
+        }
+    }
+    drop(held);
+    Ok(answer)
+}
+
 /// Makes it.
 pub fn run(args: &CreateArgs, context: &Context) -> Result<u8, Failure> {
     let request = CreateRequest {
         options: args.walls.options(args.limits, context.environment.agent()),
         alias: args.name.clone(),
     };
-    let answer = create(&context.engine()?, &request)?;
+    let answer = made(context, &context.engine()?, &request)?;
     match context.ui.form {
         Form::Words if context.ui.terminals.stderr => {
             context

@@ -1,6 +1,6 @@
 //! `agar shell`: a shell in a sandbox, made for it if none is named.
 
-use super::attach;
+use super::{attach, create};
 use crate::DONE;
 use crate::args::{LimitArgs, WallArgs};
 use crate::context::Context;
@@ -9,7 +9,7 @@ use crate::ui::Form;
 use crate::ui::block::{self, Block};
 use crate::ui::ending;
 use agar_engine::attach::{AttachRequest, prepare};
-use agar_engine::create::{CreateRequest, create};
+use agar_engine::create::CreateRequest;
 use agar_engine::diff::{DiffRequest, diff};
 use agar_engine::remove::{RemoveRequest, remove};
 use agar_engine::stop::{StopRequest, stop};
@@ -53,13 +53,11 @@ pub fn run(args: &ShellArgs, context: &Context) -> Result<u8, Failure> {
         return attach::run(&args, context);
     }
     let engine = context.engine()?;
-    let made = create(
-        &engine,
-        &CreateRequest {
-            options: args.walls.options(args.limits, context.environment.agent()),
-            alias: None,
-        },
-    )?;
+    let wanted = CreateRequest {
+        options: args.walls.options(args.limits, context.environment.agent()),
+        alias: None,
+    };
+    let made = create::made(context, &engine, &wanted)?;
     let request = AttachRequest {
         sandbox: Some(made.sandbox.id.to_string()),
         shell: Some(context.environment.shell()),

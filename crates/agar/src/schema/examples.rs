@@ -60,7 +60,10 @@ pub fn all() -> Vec<(&'static str, Vec<Value>)> {
         ("run", values(run_answers())),
         (
             "create",
-            values(sandboxes().map(|sandbox| CreateAnswer { sandbox })),
+            values(sandboxes().map(|sandbox| CreateAnswer {
+                sandbox,
+                setup: vec!["npm ci".to_owned()],
+            })),
         ),
         (
             "exec",

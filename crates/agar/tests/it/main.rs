@@ -11,6 +11,7 @@ mod model;
 mod mounts;
 mod names;
 mod pipes;
+mod preparing;
 mod programs;
 mod queueing;
 mod said;

@@ -6,8 +6,8 @@ use agar_testkit::{Outcome, World};
 /// Runs a script where `~/disk` and `data` in the project are filesystems of their own, each with a
 /// file `there`.
 fn with_mounts(world: &World, script: &str) -> Outcome {
-    fs_err::create_dir_all(world.home().join("disk")).unwrap();
-    fs_err::create_dir_all(world.project().join("data")).unwrap();
+    world.write("../disk/covered", "");
+    world.write("data/covered", "");
     let root = rustix::process::geteuid().is_root();
     let own: &[&str] = if root {
         &["--mount"]
@@ -34,11 +34,11 @@ fn what_is_mounted_below_the_project_or_the_home_is_seen_and_cannot_be_changed()
     let world = repository();
     let outcome = with_mounts(
         &world,
-        r#"$AGAR run --rm -- sh -c '
+        r"$AGAR run --rm -- sh -c '
                cat data/there ~/disk/there
                echo inside > data/there; echo inside > ~/disk/there; echo new > data/new
                echo more >> notes.txt; tail -n 1 notes.txt' 2> /dev/null
-           cat data/there ~/disk/there; ls data; tail -n 1 notes.txt"#,
+           cat data/there ~/disk/there; ls data; tail -n 1 notes.txt",
     );
     let expected = "host\nhost\nmore\nhost\nhost\nthere\nfifth\n";
     assert_eq!(outcome.success().stdout, expected);
@@ -47,8 +47,8 @@ fn what_is_mounted_below_the_project_or_the_home_is_seen_and_cannot_be_changed()
 #[test]
 fn a_change_beside_a_mount_is_found_and_applied() {
     let world = repository();
-    let change = r#"$AGAR try --yes -- sh -c 'echo more >> notes.txt; mkdir -p src/deep; echo x > src/deep/x'
-         tail -n 1 notes.txt; cat src/deep/x data/there"#;
+    let change = r"$AGAR try --yes -- sh -c 'echo more >> notes.txt; mkdir -p src/deep; echo x > src/deep/x'
+         tail -n 1 notes.txt; cat src/deep/x data/there";
     assert_eq!(
         with_mounts(&world, change).success().stdout,
         "more\nx\nhost\n"
