@@ -182,6 +182,9 @@ pub enum EngineError {
     /// Memory could not be read or changed.
     #[error(transparent)]
     Memory(#[from] agar_memory::MemoryError),
+    /// A search could not be run or looked at.
+    #[error(transparent)]
+    Evolve(#[from] crate::evolve::EvolveError),
     /// No jail can be planned as asked.
     #[error(transparent)]
     Plan(#[from] agar_jail::plan::PlanError),
@@ -231,6 +234,7 @@ impl EngineError {
             Self::Open(fault) => Some(fault),
             Self::Store(fault) => Some(fault),
             Self::Memory(fault) => Some(fault),
+            Self::Evolve(fault) => Some(fault),
             Self::Plan(fault) => Some(fault),
             Self::Start(fault) => Some(fault),
             Self::Talk(fault) => Some(fault),
@@ -300,6 +304,7 @@ impl Fault for EngineError {
             | Self::Open(_)
             | Self::Store(_)
             | Self::Memory(_)
+            | Self::Evolve(_)
             | Self::Plan(_)
             | Self::Start(_)
             | Self::Talk(_) => Kind::Internal,
@@ -367,6 +372,7 @@ impl Fault for EngineError {
             | Self::Open(_)
             | Self::Store(_)
             | Self::Memory(_)
+            | Self::Evolve(_)
             | Self::Plan(_)
             | Self::Start(_)
             | Self::Talk(_)

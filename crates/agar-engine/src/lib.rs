@@ -24,6 +24,7 @@ mod draft;
 mod drift;
 mod drive;
 pub mod engine;
+pub mod evolve;
 pub mod exec;
 pub mod experiment;
 pub mod failure;

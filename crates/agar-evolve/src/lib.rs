@@ -48,29 +48,43 @@
 //! instruction on every engine, and [`Metrics::instructions`] may be part of a fitness. The one
 //! exception is wall time: [`CellError::is_reproducible`] says so.
 
+pub mod breed;
 mod budget;
 mod cell;
+mod chance;
+mod code;
 mod engine;
+mod event;
 mod failure;
+mod fitness;
 mod genome;
 mod incubator;
 mod limits;
+pub mod search;
+pub mod task;
 mod tree;
 mod value;
 
+pub use crate::breed::Soil;
 pub use crate::budget::Ceilings;
 pub use crate::cell::{
     Answer, Cell, CellId, Condition, History, Info, Mailbox, Message, Metrics, Migration, Migrator,
     Probe, RollbackState, Spec, State, Swap, SwapError, SwapStep, VERSIONS_KEPT, Version,
 };
+pub use crate::chance::Chance;
+pub use crate::code::{Code, NotCode};
 pub use crate::engine::Tier;
 pub use crate::engine::host::{Artifact, Cases};
+pub use crate::event::{Counts, Event, Telemetry, Unwatched, Watch};
 pub use crate::failure::{CellError, NoRoom, Room, Trap};
+pub use crate::fitness::{Fitness, Invalid, Penalty, Verdict, better_first};
 pub use crate::genome::{
     Facts, Function, Genome, GenomeError, GenomeId, Import, NotAGenomeId, Operation, Operations,
     Pages, Rules,
 };
 pub use crate::incubator::{InUse, Incubator, Settings};
 pub use crate::limits::{INSTRUCTIONS_MAX, Limits, STACK_SLOTS_MAX};
+pub use crate::search::{Plan, Search};
+pub use crate::task::{Bench, Task};
 pub use crate::tree::{Node, NotATree, Operator, Tree};
 pub use crate::value::{Value, ValueType};

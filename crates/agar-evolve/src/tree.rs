@@ -5,6 +5,7 @@
 //! be cut out and put elsewhere.
 
 mod encode;
+mod formula;
 mod text;
 
 pub use self::text::NotATree;
@@ -166,6 +167,15 @@ impl Tree {
             return Err(NotATree::Incomplete);
         }
         Ok(Self { nodes, arguments })
+    }
+
+    /// A number, as an expression of so many arguments. One that is not finite becomes zero.
+    pub fn number(arguments: u16, number: f64) -> Self {
+        let number = if number.is_finite() { number } else { 0.0 };
+        Self {
+            nodes: vec![Node::Number(number)],
+            arguments,
+        }
     }
 
     /// The nodes, operands before operators.

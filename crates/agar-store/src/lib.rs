@@ -12,6 +12,7 @@ mod approval;
 mod base_check;
 mod check;
 mod column;
+pub mod evolution;
 mod fact;
 mod generation;
 mod journal;

@@ -25,6 +25,12 @@ const MEMORY_MARK: u32 = 0x6167_616d;
 /// Each step towards the schema of a memory. See [`crate::memory`].
 const MEMORY_STEPS: [&str; 1] = [include_str!("../memory/0001_founding.sql")];
 
+/// Marks a database of searches: "agae".
+const EVOLUTION_MARK: u32 = 0x6167_6165;
+
+/// Each step towards the schema of searches. See [`crate::evolution`].
+const EVOLUTION_STEPS: [&str; 1] = [include_str!("../evolution/0001_founding.sql")];
+
 /// One sort of database: how it is marked, and the steps that lead to its schema.
 #[derive(Debug)]
 pub(crate) struct Series {
@@ -42,6 +48,12 @@ pub(crate) const STORE: Series = Series {
 pub(crate) const MEMORY: Series = Series {
     mark: MEMORY_MARK,
     steps: &MEMORY_STEPS,
+};
+
+/// The searches.
+pub(crate) const EVOLUTION: Series = Series {
+    mark: EVOLUTION_MARK,
+    steps: &EVOLUTION_STEPS,
 };
 
 impl Series {
@@ -96,6 +108,10 @@ mod tests {
             (
                 concat!(env!("CARGO_MANIFEST_DIR"), "/memory"),
                 MEMORY_STEPS.len(),
+            ),
+            (
+                concat!(env!("CARGO_MANIFEST_DIR"), "/evolution"),
+                EVOLUTION_STEPS.len(),
             ),
         ] {
             every_step_is_listed(folder, steps);

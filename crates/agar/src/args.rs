@@ -129,6 +129,7 @@ pub enum Verb {
     Confidence(commands::confidence::ConfidenceArgs),
     Experiments(commands::experiments::ExperimentsArgs),
     Memory(commands::memory::MemoryArgs),
+    Evolve(commands::evolve::EvolveArgs),
     Apply(commands::apply::ApplyArgs),
     Merge(commands::merge::MergeArgs),
     Undo(commands::undo::UndoArgs),

@@ -12,6 +12,7 @@ pub mod cp;
 pub mod create;
 pub mod diff;
 pub mod doctor;
+pub mod evolve;
 pub mod exec;
 pub mod experiments;
 pub mod fork;
@@ -69,6 +70,7 @@ pub fn dispatch(verb: &Verb, context: &Context) -> Result<u8, Failure> {
         Verb::Confidence(args) => confidence::run(args, context),
         Verb::Experiments(args) => experiments::run(args, context),
         Verb::Memory(args) => memory::run(args, context),
+        Verb::Evolve(args) => evolve::run(args, context),
         Verb::Check(args) => check::run(args, context),
         Verb::Apply(args) => apply::run(args, context),
         Verb::Merge(args) => merge::run(args, context),

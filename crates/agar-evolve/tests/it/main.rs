@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 mod containment;
+mod evolving;
 #[cfg(test)]
 mod fire;
 #[cfg(test)]

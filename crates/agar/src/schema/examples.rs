@@ -4,6 +4,7 @@
 //! may be absent, absent.
 
 mod checks;
+mod evolution;
 mod learning;
 mod travel;
 
@@ -124,6 +125,7 @@ pub fn all() -> Vec<(&'static str, Vec<Value>)> {
     ];
     all.extend(travels());
     all.extend(learning::all());
+    all.extend(evolution::all());
     all
 }
 

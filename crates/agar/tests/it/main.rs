@@ -3,6 +3,7 @@
 mod answers;
 mod attaching;
 mod crowd;
+mod evolving;
 mod exit_status;
 mod help;
 mod keeping;
