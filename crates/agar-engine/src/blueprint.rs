@@ -4,6 +4,7 @@ use crate::failure::EngineError;
 use agar_core::seam::Timestamp;
 use agar_core::walls::Monitor;
 use agar_jail::policy::OldWay;
+use agar_sandbox::change::Copied;
 use agar_sandbox::spelling;
 use agar_sandbox::stack::Stack;
 use agar_store::Sandbox;
@@ -46,6 +47,20 @@ pub(crate) struct Blueprint {
     /// Since when its base was live, if a snapshot froze it later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) live_since: Option<Timestamp>,
+}
+
+impl Blueprint {
+    /// What the copy of the project was to begin with, where there is one and it was written down.
+    pub(crate) fn copied(&self) -> Option<Copied> {
+        Copied::read(&self.copy.as_ref()?.note())
+    }
+}
+
+impl Copy {
+    /// Where it is written down what the copy was to begin with.
+    pub(crate) fn note(&self) -> PathBuf {
+        self.project.with_file_name("copied")
+    }
 }
 
 /// A copy of the project, where there are no layers.

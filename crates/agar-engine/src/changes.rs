@@ -21,8 +21,10 @@ pub(crate) fn of(_engine: &Engine, blueprint: &Blueprint) -> Result<ChangeSet, E
 /// The same where there is no caller.
 pub(crate) fn computed(blueprint: &Blueprint) -> Result<ChangeSet, EngineError> {
     let masked = |path: &Path| blueprint.masks.iter().any(|mask| path == mask);
+    let copied = blueprint.copied();
     let options = Options {
         masked: Some(&masked),
+        copied: copied.as_ref(),
         ..Options::default()
     };
     Ok(ChangeSet::compute(&blueprint.stacks, &options)?)
@@ -31,8 +33,10 @@ pub(crate) fn computed(blueprint: &Blueprint) -> Result<ChangeSet, EngineError> 
 /// Computes everything that a promotion might carry: deleted directories in full.
 pub(crate) fn whole(_engine: &Engine, blueprint: &Blueprint) -> Result<ChangeSet, EngineError> {
     let masked = |path: &Path| blueprint.masks.iter().any(|mask| path == mask);
+    let copied = blueprint.copied();
     let options = Options {
         masked: Some(&masked),
+        copied: copied.as_ref(),
         lines: false,
         listed_max: usize::MAX,
         ..Options::default()
@@ -210,7 +214,9 @@ const TEXT_BYTES_MAX: u64 = 4 << 20;
 /// How many paths of the project changed, if a glance can tell.
 pub(crate) fn count(blueprint: &Blueprint) -> Option<u64> {
     let stack = blueprint.project_stack()?;
+    let copied = blueprint.copied();
     let options = Options {
+        copied: copied.as_ref(),
         renames: false,
         lines: false,
         git: false,

@@ -8,7 +8,7 @@ use agar_core::id::SandboxId;
 use agar_core::state::Event;
 use agar_core::walls::Tier;
 use agar_sandbox::base::{PrepareError, Prepared};
-use agar_sandbox::change::{ChangeSet, Options};
+use agar_sandbox::change::{ChangeSet, Copied, Options};
 use agar_sandbox::copy::Fidelity;
 use agar_sandbox::snapshot;
 pub(crate) use agar_sandbox::snapshot::make_private;
@@ -107,7 +107,10 @@ pub(crate) fn copy(tier: Tier, stacks: &[Stack], directory: &Path) -> Option<Cop
 /// Copies the project where there are no layers, as an upper layer that hides everything below it.
 fn fill(copy: &Copy, root: &Path) -> Result<(), EngineError> {
     agar_sandbox::copy::tree(root, &copy.project, Fidelity::Project).map_err(PrepareError::from)?;
-    mark_whole(copy)
+    mark_whole(copy)?;
+    Copied::note(&copy.project, &copy.note()).map_err(EngineError::io(
+        "write down what the copy of the project is",
+    ))
 }
 
 /// Marks a copy of the project as hiding everything below it.
@@ -182,7 +185,9 @@ pub(crate) fn has_changes(blueprint: &Blueprint) -> bool {
     if written.is_empty() {
         return false;
     }
+    let copied = blueprint.copied();
     let options = Options {
+        copied: copied.as_ref(),
         renames: false,
         lines: false,
         ..Options::default()

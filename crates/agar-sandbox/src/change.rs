@@ -9,6 +9,7 @@
 //! a set of files: what happened to a repository is told as refs and commits.
 
 mod content;
+mod copied;
 pub mod git;
 mod json;
 mod lines;
@@ -18,6 +19,7 @@ mod stat;
 mod unified;
 mod walk;
 
+pub use copied::Copied;
 pub use lines::Lines;
 pub use quote::quote;
 pub use stat::{Stat, StatRow};
@@ -208,6 +210,8 @@ pub struct Options<'a> {
     pub masked: Option<Predicate<'a>>,
     /// Whether an absolute path of the project is bulk although it has no overlay of its own.
     pub bulk: Option<Predicate<'a>>,
+    /// Where the project's upper layer is a copy of all of it: what that was to begin with.
+    pub copied: Option<&'a Copied>,
     /// How much to say of bulk.
     pub bulk_detail: Detail,
     /// Whether to recognise renames.
@@ -236,6 +240,7 @@ impl Default for Options<'_> {
         Self {
             masked: None,
             bulk: None,
+            copied: None,
             bulk_detail: Detail::Summary,
             renames: true,
             lines: true,
@@ -251,6 +256,7 @@ impl std::fmt::Debug for Options<'_> {
         f.debug_struct("Options")
             .field("masked", &self.masked.is_some())
             .field("bulk", &self.bulk.is_some())
+            .field("copied", &self.copied.is_some())
             .field("bulk_detail", &self.bulk_detail)
             .field("renames", &self.renames)
             .field("lines", &self.lines)

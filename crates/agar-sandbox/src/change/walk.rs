@@ -4,8 +4,8 @@
 //! another is read: a tree ten thousand levels deep costs neither stack nor descriptors.
 
 use super::{
-    Action, Below, Bulk, Change, ChangeError, ChangeSet, Detail, Options, Side, Tally, Unread,
-    content, git,
+    Action, Below, Bulk, Change, ChangeError, ChangeSet, Copied, Detail, Options, Side, Tally,
+    Unread, content, git,
 };
 use crate::layer::{Entry, Folder, Found, Kind, View, ViewError};
 use crate::stack::{Role, Stack};
@@ -175,6 +175,12 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
+    /// What the copy was to begin with, if this stack's upper is one.
+    fn copied(&self) -> Option<&'a Copied> {
+        let whole = self.stack.role == Role::Project;
+        self.options.copied.filter(|_| whole)
+    }
+
     fn base_folder(&self, here: &Waiting) -> Result<Option<Folder<'a>>, ViewError> {
         match &here.base {
             Some(layers) => self.base.enter(&here.path, layers),
@@ -198,6 +204,10 @@ impl<'a> Walk<'a> {
                 self.touched.insert(standing.absolute);
                 continue;
             }
+            // It was not there when the copy was made, so nobody inside deleted it.
+            if self.copied().is_some_and(|it| !it.had(&standing.path)) {
+                continue;
+            }
             self.deleted(&standing, was, &base.layers());
         }
         Ok(())
@@ -205,6 +215,10 @@ impl<'a> Walk<'a> {
 
     /// Compares one entry of the upper with what the base has there.
     fn entry(&mut self, at: &Standing, was: Option<Entry>, now: Entry, base_layers: &[usize]) {
+        let is_as_copied = |it: &Copied| it.is_untouched(&at.path, now.place.status().ok());
+        if self.copied().is_some_and(is_as_copied) {
+            return;
+        }
         let Some(was) = was else {
             self.push(at, Action::Added, None, Some(now));
             return;

@@ -190,6 +190,27 @@ fn neither_a_live_base_nor_fake_root_nor_nesting_opens_a_way() {
     }
 }
 
+/// Sockets and FIFOs on the disk can be reached there, which the threat model says.
+#[test]
+fn the_helper_tier_reaches_no_network() {
+    let world = World::with_repository(AGAR);
+    let mut ears = Ears::open(&world);
+    let report = attack(&world, &ears, &["--tier=helper"]);
+    for what in [
+        "tcp", "mapped", "mptcp", "metadata", "internet", "udp", "ping", "name",
+    ] {
+        report.all_refused(&format!("reach {what}"));
+    }
+    for what in ["reach abstract", "family ", "other "] {
+        report.all_refused(what);
+    }
+    report.all_worked("plain ");
+    // The abstract name is the first.
+    ears.unix.truncate(1);
+    ears.fifos.clear();
+    ears.assert_silence(&report);
+}
+
 #[test]
 fn the_hosts_network_is_reached_only_when_it_is_asked_for_and_said_aloud() {
     let world = World::with_repository(AGAR);

@@ -93,10 +93,17 @@ fn limits_hold_in_the_helper_tier() {
 for n in range(4096):
     with open(f'filler-{n}', 'wb') as f: f.write(b'x' * (1 << 20))
 ";
+    let crowd = "
+import os, signal, time
+for n in range(200):
+    if os.fork() == 0: signal.pause()
+time.sleep(20)
+";
     for (flag, script, limit) in [
         ("--memory=96M", bomb, "memory"),
         ("--timeout=1", "while True: pass", "time"),
         ("--disk=32M", filler, "disk"),
+        ("--processes=64", crowd, "processes"),
     ] {
         let mut words = python(flag, script);
         words.insert(1, "--tier=helper");

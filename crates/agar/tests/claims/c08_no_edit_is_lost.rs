@@ -35,6 +35,31 @@ fn edits_on_both_sides_of_one_file_are_both_kept() {
     );
 }
 
+/// They have no picture of the project to compare with, so a file that moved on both sides is a
+/// conflict there, never a guess.
+#[test]
+fn weaker_tiers_lose_no_edit_either() {
+    for tier in ["--tier=helper", "--tier=landlock", "--tier=none"] {
+        let world = World::with_repository(AGAR);
+        let script = "sed -i 's/fifth/FIFTH/' notes.txt; rm README.md; mkdir d; echo new >d/new";
+        let words = ["run", "--keep", tier, "--", "/bin/sh", "-ec", script];
+        world.agar(words).success();
+        world.write("src/lib.rs", "mine\n");
+        let before = Tree::read(&world.project());
+        world.agar(["apply"]).success();
+        assert!(world.read("notes.txt").contains("FIFTH"), "{tier}");
+        assert_eq!(world.read("src/lib.rs"), "mine\n", "{tier}");
+        assert!(!world.has("README.md") && world.has("d/new"), "{tier}");
+        world.agar(["undo"]).success();
+        let after = Tree::read(&world.project()).contents();
+        assert_eq!(before.contents().difference(&after), "", "{tier}");
+        world.write("notes.txt", "FIRST\nsecond\nthird\nfourth\nfifth\n");
+        let before = Tree::read(&world.project());
+        world.agar(["apply"]).expect_code(4);
+        before.assert_unchanged(&world.project(), tier);
+    }
+}
+
 /// Changes the project inside a sandbox that uses it live.
 #[track_caller]
 fn change_live(world: &World, script: &str) {

@@ -15,6 +15,16 @@ const MEMORY: &str = "--memory=256M";
 /// Kills the victim of a command that does not touch the project.
 #[track_caller]
 fn kill(words: &[&str], prepare: impl Fn(&World), victim: Victim, seed: u64) {
+    kill_often(words, prepare, (victim, KILLS), seed);
+}
+
+#[track_caller]
+fn kill_often(
+    words: &[&str],
+    prepare: impl Fn(&World),
+    (victim, kills): (Victim, usize),
+    seed: u64,
+) {
     let world = World::with_repository(AGAR);
     let before = Tree::read(&world.project());
     let judge = || {
@@ -32,7 +42,7 @@ fn kill(words: &[&str], prepare: impl Fn(&World), victim: Victim, seed: u64) {
         prepare: &|| prepare(&world),
         judge: &judge,
         seed,
-        kills: KILLS,
+        kills,
     }
     .endure();
     assert_collected(&world);
@@ -106,4 +116,17 @@ fn a_removal_whose_keeper_is_killed_leaves_nothing() {
 #[test]
 fn a_removal_whose_init_is_killed_leaves_nothing() {
     remove(Victim::Init, 1109);
+}
+
+/// Fewer: what differs from the full tier is who starts process 1.
+#[test]
+fn a_run_in_a_weaker_tier_that_is_killed_leaves_nothing() {
+    let prepare = |world: &World| drop(world.agar(["rm", "--all", "--force"]));
+    let script = "echo x >inside; read line; sleep 0.02";
+    for (tier, seed) in [("--tier=helper", 1110), ("--tier=landlock", 1113)] {
+        let words = ["run", "--rm", tier, MEMORY, "--", "/bin/sh", "-c", script];
+        for (victim, more) in [(Victim::Client, 0), (Victim::Keeper, 1)] {
+            kill_often(&words, prepare, (victim, KILLS / 5), seed + more);
+        }
+    }
 }

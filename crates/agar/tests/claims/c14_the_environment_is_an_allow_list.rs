@@ -44,18 +44,27 @@ fn inside(world: &World, extra: &[&str]) -> String {
 
 #[test]
 fn no_secret_and_no_loader_variable_enters() {
+    for tier in ["--tier=full", "--tier=helper", "--tier=landlock"] {
+        none_enters(tier);
+    }
+}
+
+fn none_enters(tier: &str) {
     let world = World::new(AGAR);
-    let text = inside(&world, &[]);
+    let text = inside(&world, &[tier]);
     let names: BTreeSet<&str> = text
         .split('\0')
         .filter_map(|line| line.split_once('='))
         .map(|(name, _)| name)
         .collect();
     for (name, _) in REFUSED {
-        assert!(!names.contains(name), "{name} is inside");
+        assert!(!names.contains(name), "{tier}: {name} is inside");
     }
     for name in ["PATH", "HOME", "LC_ALL", "GOPATH", "EDITOR"] {
-        assert!(names.contains(name), "{name} is not inside: {names:?}");
+        assert!(
+            names.contains(name),
+            "{tier}: {name} is not inside: {names:?}"
+        );
     }
 }
 

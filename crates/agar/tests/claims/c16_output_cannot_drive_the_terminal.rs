@@ -17,9 +17,15 @@ print('typed')
 
 #[test]
 fn nothing_is_typed_into_the_terminal_outside() {
+    for tier in ["full", "helper", "landlock"] {
+        nothing_is_typed(tier);
+    }
+}
+
+fn nothing_is_typed(tier: &str) {
     let world = World::new(AGAR);
     let script = format!(
-        "{} run -- /usr/bin/python3 -I -c \"$PROGRAM\"; read -r -t 1 -n 5 line; echo \"got [$line]\"",
+        "{} run --tier={tier} -- /usr/bin/python3 -I -c \"$PROGRAM\"; read -r -t 1 -n 5 line; echo \"got [$line]\"",
         world.program().display()
     );
     let mut session = Session::start(
@@ -35,9 +41,16 @@ fn nothing_is_typed_into_the_terminal_outside() {
 
 #[test]
 fn names_from_inside_are_spelled_out_in_agars_own_words() {
+    for tier in ["--tier=full", "--tier=helper", "--tier=landlock"] {
+        names_are_spelled_out(tier);
+    }
+}
+
+fn names_are_spelled_out(tier: &str) {
     let world = World::new(AGAR);
     let script = "printf x >\"$(printf 'a\\033[2J\\033]0;owned\\007b')\"";
-    world.agar(["try", "--keep", "--", "/bin/sh", "-c", script]);
+    let kept = world.agar(["try", "--keep", tier, "--", "/bin/sh", "-c", script]);
+    kept.success();
     for words in [
         vec!["diff"],
         vec!["diff", "--stat"],
