@@ -169,9 +169,15 @@ impl Memory {
     }
 
     fn similar_successes(&self, row: &ExperimentRow, now: Timestamp) -> Result<u32, MemoryError> {
-        let told = self.tell(&suggestion_of(row), now)?;
-        let similar = told
-            .neighbours
+        let asked;
+        let neighbours = match &self.recent {
+            Some((id, told)) if *id == row.id => &told.neighbours,
+            _ => {
+                asked = self.tell(&suggestion_of(row), now)?;
+                &asked.neighbours
+            }
+        };
+        let similar = neighbours
             .iter()
             .filter(|it| it.experiment != row.number && it.here && it.success)
             .filter(|it| it.likeness >= crate::confidence::SIMILAR);

@@ -14,6 +14,7 @@
 mod build;
 mod candidates;
 mod file;
+mod scores;
 mod upkeep;
 
 pub(crate) use candidates::{Candidate, Candidates, Query};
@@ -22,6 +23,7 @@ pub(crate) use upkeep::{Upkeep, drop_documents, upkeep};
 use crate::error::MemoryError;
 use agar_store::memory::{MemoryReader, Segment};
 use file::SegmentFile;
+use scores::Scores;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::io;
@@ -29,14 +31,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Rows without a file before one is made of them.
-pub(crate) const TAIL_MAX: i64 = 512;
+pub(crate) const TAIL_MAX: i64 = 128;
 
 /// An index, as one process sees it.
 #[derive(Debug)]
 pub(crate) struct Index {
     directory: PathBuf,
     open: RefCell<HashMap<String, Arc<SegmentFile>>>,
-    scratch: RefCell<Vec<f32>>,
+    scores: RefCell<Scores>,
     missed: Cell<u8>,
 }
 
@@ -45,7 +47,7 @@ impl Index {
         Self {
             directory: directory.to_owned(),
             open: RefCell::new(HashMap::new()),
-            scratch: RefCell::new(Vec::new()),
+            scores: RefCell::new(Scores::default()),
             missed: Cell::new(0),
         }
     }
@@ -63,11 +65,9 @@ impl Index {
 
     /// The files in force at the reader's moment. One that is missing or damaged is left out and
     /// reported, so that its range is looked up in the rows' stead and it is made again.
-    fn files(
-        &self,
-        reader: &MemoryReader<'_>,
-    ) -> Result<(Vec<Arc<SegmentFile>>, Vec<Segment>), MemoryError> {
+    fn files(&self, reader: &MemoryReader<'_>) -> Result<Files, MemoryError> {
         let segments = reader.segments()?;
+        let last = segments.iter().map(|segment| segment.last).max();
         let mut open = self.open.borrow_mut();
         open.retain(|name, _| segments.iter().any(|segment| segment.name == *name));
         let mut files = Vec::with_capacity(segments.len());
@@ -91,6 +91,19 @@ impl Index {
             }
         }
         self.missed.set(0);
-        Ok((files, unusable))
+        Ok(Files {
+            sound: files,
+            unusable,
+            last: last.unwrap_or(0),
+        })
     }
+}
+
+/// The files in force at one moment.
+struct Files {
+    sound: Vec<Arc<SegmentFile>>,
+    /// Files that are missing or damaged.
+    unusable: Vec<Segment>,
+    /// The last row that any file holds.
+    last: i64,
 }

@@ -202,6 +202,16 @@ impl Memory {
         text: &str,
         now: Timestamp,
     ) -> Result<NoteText, MemoryError> {
+        Ok(self.add_note(author, text, now)?.0)
+    }
+
+    /// The same, and whether it is new: the same words of one moment are one note.
+    pub(crate) fn add_note(
+        &mut self,
+        author: &str,
+        text: &str,
+        now: Timestamp,
+    ) -> Result<(NoteText, bool), MemoryError> {
         let text = redact::plain(text);
         let hash = blake3::hash(format!("{}\n{now}\n{text}", self.project).as_bytes());
         let note = Note {
@@ -212,9 +222,10 @@ impl Memory {
             at: now,
         };
         let project = self.project;
-        self.store
-            .write(|writer| Ok::<(), MemoryError>(writer.add_note(project, &note)?))?;
-        Ok(note_text(note))
+        let new = self
+            .store
+            .write(|writer| Ok::<bool, MemoryError>(writer.add_note(project, &note)?))?;
+        Ok((note_text(note), new))
     }
 
     /// The notes of the project, newest first.

@@ -1,9 +1,9 @@
 //! The handle through which everything goes.
 
-use crate::confidence::Platt;
+use crate::confidence::{Platt, Told};
 use crate::error::MemoryError;
 use crate::index::{Index, Upkeep, upkeep};
-use agar_core::id::{ProjectId, SandboxId};
+use agar_core::id::{ExperimentId, ProjectId, SandboxId};
 use agar_core::seam::Timestamp;
 use agar_core::settings::{Graduation as GraduationSettings, Patterns as PatternSettings};
 use agar_store::Health;
@@ -78,6 +78,8 @@ pub struct Memory {
     pub(crate) directory: PathBuf,
     pub(crate) project: ProjectId,
     pub(crate) tuning: Tuning,
+    /// What was found out for the experiment that began last, so that its end need not ask again.
+    pub(crate) recent: Option<(ExperimentId, Told)>,
 }
 
 impl Memory {
@@ -91,6 +93,7 @@ impl Memory {
             directory: directory.to_owned(),
             project,
             tuning,
+            recent: None,
         })
     }
 

@@ -62,7 +62,9 @@ impl Memory {
     ) -> Result<Confidence, MemoryError> {
         let told = self.tell(&beginning.suggestion, beginning.at)?;
         self.insert(beginning, &told)?;
-        Ok(told.confidence)
+        let confidence = told.confidence.clone();
+        self.recent = Some((beginning.id, told));
+        Ok(confidence)
     }
 
     pub(crate) fn insert(&mut self, beginning: &Beginning, told: &Told) -> Result<(), MemoryError> {
@@ -111,7 +113,11 @@ impl Memory {
         let row = self.running(ending.id)?;
         let ending = redact::ending(ending);
         let suggestion = suggestion_of(&row);
-        let told = self.tell(&suggestion, ending.at)?;
+        // What it was told when it began is what its outcome is measured against.
+        let told = match self.recent.take() {
+            Some((id, told)) if id == ending.id => told,
+            _ => self.tell(&suggestion, ending.at)?,
+        };
         let (project, tuning) = (self.project, self.tuning);
         let (document, findings) = self.store.write(|writer| {
             let scribe = Scribe {
@@ -125,6 +131,7 @@ impl Memory {
             };
             scribe.write()
         })?;
+        self.recent = Some((ending.id, told));
         sandbox::remember(self, &row, &document, &findings)?;
         upkeep(&self.index, &mut self.store, Upkeep::Quick)?;
         Ok(document.learned)

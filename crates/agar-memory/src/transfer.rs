@@ -33,11 +33,11 @@ pub enum Export {
 pub struct Imported {
     /// Experiments that are new here.
     pub experiments: u64,
-    /// Experiments that were known.
+    /// Experiments, notes and patterns that were known.
     pub known: u64,
-    /// Notes.
+    /// Notes that are new here.
     pub notes: u64,
-    /// Graduated patterns.
+    /// Graduated patterns that are new here.
     pub patterns: u64,
 }
 
@@ -54,19 +54,7 @@ enum Line {
         decision: Option<Decision>,
     },
     Note(NoteText),
-    Pattern {
-        sandbox: String,
-        kind: String,
-        description: String,
-        occurrences: u64,
-        success_rate: f64,
-        confidence: f64,
-        first_seen: String,
-        last_seen: String,
-        metadata: String,
-        pattern: String,
-        row: String,
-    },
+    Pattern(GraduatedPattern),
 }
 
 /// Experiments read at once.
@@ -106,7 +94,7 @@ impl Memory {
         }
         for row in self.store.read().graduated(self.project, u32::MAX)? {
             lines += 1;
-            write(out, &pattern_line(row))?;
+            write(out, &Line::Pattern(row))?;
         }
         Ok(lines)
     }
@@ -244,53 +232,34 @@ impl Memory {
                 Ok(())
             }
             Line::Note(note) => {
-                imported.notes += 1;
-                self.note(&note.author, &note.text, note.at)?;
+                let (_, new) = self.add_note(&note.author, &note.text, note.at)?;
+                imported.notes += u64::from(new);
+                imported.known += u64::from(!new);
                 Ok(())
             }
-            Line::Pattern { .. } => {
-                imported.patterns += 1;
-                self.import_pattern(line)
+            Line::Pattern(pattern) => {
+                let new = self.import_pattern(pattern)?;
+                imported.patterns += u64::from(new);
+                imported.known += u64::from(!new);
+                Ok(())
             }
         }
     }
 
-    fn import_pattern(&mut self, line: Line) -> Result<(), MemoryError> {
-        let Line::Pattern {
-            sandbox,
-            kind,
-            description,
-            occurrences,
-            success_rate,
-            confidence,
-            first_seen,
-            last_seen,
-            metadata,
-            pattern,
-            row,
-        } = line
-        else {
-            return Ok(());
-        };
+    /// Takes in a graduated pattern, and says whether it is new.
+    fn import_pattern(&mut self, pattern: GraduatedPattern) -> Result<bool, MemoryError> {
         let project = self.project;
         // The short name holds the project: here it is another one.
-        let here = self.renamed(&kind, &description).unwrap_or(pattern);
+        let here = self.renamed(&pattern.kind, &pattern.description);
+        let pattern = GraduatedPattern {
+            pattern: here.unwrap_or(pattern.pattern),
+            source: "sandbox_graduation".to_owned(),
+            ..pattern
+        };
         self.store.write(|writer| {
-            let row = GraduatedPattern {
-                id: row,
-                sandbox,
-                kind,
-                description,
-                occurrences,
-                success_rate,
-                confidence,
-                first_seen,
-                last_seen,
-                metadata,
-                pattern: here,
-                source: "sandbox_graduation".to_owned(),
-            };
-            Ok::<(), MemoryError>(writer.set_pattern(project, &row)?)
+            let known = writer.read().graduations_of(project, &pattern.pattern)?;
+            writer.set_pattern(project, &pattern)?;
+            Ok::<bool, MemoryError>(known.iter().all(|row| row.id != pattern.id))
         })
     }
 
@@ -306,22 +275,6 @@ impl Memory {
                 description.starts_with(&crate::sandbox::subject(&finding))
             })
             .map(|feature| feature.id)
-    }
-}
-
-fn pattern_line(row: GraduatedPattern) -> Line {
-    Line::Pattern {
-        sandbox: row.sandbox,
-        kind: row.kind,
-        description: row.description,
-        occurrences: row.occurrences,
-        success_rate: row.success_rate,
-        confidence: row.confidence,
-        first_seen: row.first_seen,
-        last_seen: row.last_seen,
-        metadata: row.metadata,
-        pattern: row.pattern,
-        row: row.id,
     }
 }
 

@@ -4,6 +4,7 @@
 //! not understand but skips it, it never spends more than the input's size, and it says whether the
 //! report is whole. A report that stops in the middle is told apart from one that passed.
 
+mod by_line;
 mod go;
 mod jest;
 mod junit;

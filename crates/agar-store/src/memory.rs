@@ -33,7 +33,7 @@ use crate::check::Health;
 use crate::open::{self, OpenError};
 use crate::schema::{self, MEMORY};
 use crate::store::StoreError;
-use rusqlite::{Connection, Transaction, TransactionBehavior};
+use rusqlite::{Connection, Params, Row, Transaction, TransactionBehavior};
 use std::path::{Path, PathBuf};
 
 /// The name of the memory's file in its directory.
@@ -169,6 +169,18 @@ pub fn check_memory(path: &Path) -> Result<Health, OpenError> {
 }
 
 impl MemoryReader<'_> {
+    /// Every row that a query answers.
+    fn rows<T>(
+        &self,
+        query: &str,
+        wanted: impl Params,
+        read: fn(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, StoreError> {
+        let mut statement = self.connection.prepare_cached(query)?;
+        let found = statement.query_map(wanted, read)?;
+        Ok(found.collect::<rusqlite::Result<_>>()?)
+    }
+
     fn integrity(&self) -> Result<Vec<String>, StoreError> {
         let mut findings = self.lines("PRAGMA integrity_check(20)")?;
         findings.retain(|line| line != "ok");
@@ -179,9 +191,7 @@ impl MemoryReader<'_> {
     }
 
     fn lines(&self, query: &str) -> Result<Vec<String>, StoreError> {
-        let mut statement = self.connection.prepare(query)?;
-        let lines = statement.query_map([], |row| row.get(0))?;
-        Ok(lines.collect::<rusqlite::Result<_>>()?)
+        self.rows(query, [], |row| row.get(0))
     }
 
     /// A small document by its name.

@@ -25,6 +25,13 @@ const HOLD: f64 = 1.0;
 /// How much of the weight of the levels the neighbours' interval may borrow.
 const BORROWED: f64 = 12.0;
 
+/// What a unit of evidence narrows the interval by: experiments that are alike are not the same.
+const NARROWS: f64 = 0.4;
+
+/// However much evidence there is, it is about other experiments: the interval is never narrower
+/// than that of so many tries of the very same.
+const NARROWEST: f64 = 20.0;
+
 /// Weighed evidence of one level.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Sums {
@@ -119,10 +126,11 @@ fn shift(neighbours: &[Weighed]) -> f64 {
     f64::midpoint(low, high)
 }
 
-/// Where the probability lies with 90 %.
+/// Where the probability lies with 90 %: chosen on made-up streams, of which the chance of each line
+/// is known, so that the interval held it in nine lines of ten.
 pub(crate) fn interval(p: f64, strength: f64) -> (f64, f64) {
     use crate::confidence::beta::quantile;
-    let counts = strength.max(0.0) + FIRST_PRIOR;
+    let counts = 1.0 / (1.0 / (NARROWS * strength.max(0.0) + FIRST_PRIOR / 2.0) + 1.0 / NARROWEST);
     let (a, b) = ((p * counts).max(0.05), ((1.0 - p) * counts).max(0.05));
     let (low, high) = (quantile(a, b, 0.05), quantile(a, b, 0.95));
     (low.min(p), high.max(p))

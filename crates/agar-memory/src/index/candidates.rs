@@ -1,9 +1,9 @@
 //! The documents most alike to a query, as far as a budget reaches.
 
 use crate::error::MemoryError;
-use crate::index::Index;
 use crate::index::build::fold;
 use crate::index::file::{Entry, SegmentFile};
+use crate::index::{Files, Index};
 use crate::terms::{Term, Terms};
 use agar_store::memory::{Evidence, MemoryReader};
 use std::collections::HashMap;
@@ -63,13 +63,11 @@ impl Index {
         reader: &MemoryReader<'_>,
         query: &Query<'_>,
     ) -> Result<Candidates, MemoryError> {
-        let (files, unusable) = self.files(reader)?;
-        let last_indexed = reader
-            .segments()?
-            .iter()
-            .map(|segment| segment.last)
-            .max()
-            .unwrap_or(0);
+        let Files {
+            sound: files,
+            unusable,
+            last: last_indexed,
+        } = self.files(reader)?;
         let mut answer = Candidates::default();
         let mut tail: Vec<(Evidence, Terms)> = Vec::new();
         let mut ranges = vec![(last_indexed + 1, i64::MAX)];
@@ -156,10 +154,8 @@ impl Index {
             starts.push(total);
             total += file.documents();
         }
-        let mut scores = self.scratch.borrow_mut();
-        let room = total.max(scores.len());
-        scores.resize(room, 0.0);
-        let mut touched: Vec<usize> = Vec::new();
+        let mut scores = self.scores.borrow_mut();
+        scores.clear(postings_at_most(&order));
         let mut buffer = Vec::new();
         let mut left = BUDGET;
         for (rank, (place, term, entry)) in order.iter().enumerate() {
@@ -171,9 +167,7 @@ impl Index {
             let start = starts[*place];
             let read = files[*place]
                 .postings(entry, share, &mut buffer, |document, says| {
-                    let score = &mut scores[start + document];
-                    touched.extend((*score == 0.0).then_some(start + document));
-                    *score += gain * f32::from(says);
+                    scores.add(start + document, gain * f32::from(says));
                 })
                 .map_err(|source| MemoryError::Index {
                     directory: self.directory.clone(),
@@ -181,10 +175,7 @@ impl Index {
                 })?;
             left = left.saturating_sub(read);
         }
-        let mut best: Vec<(f32, usize)> = touched.iter().map(|&at| (scores[at], at)).collect();
-        for at in touched {
-            scores[at] = 0.0;
-        }
+        let mut best: Vec<(f32, usize)> = scores.all().collect();
         if best.len() > LOOKED_AT {
             best.select_nth_unstable_by(LOOKED_AT, |a, b| b.0.total_cmp(&a.0));
             best.truncate(LOOKED_AT);
@@ -201,6 +192,16 @@ impl Index {
             })
             .collect())
     }
+}
+
+/// The most postings that the query can read of these lists.
+fn postings_at_most(entries: &[&(usize, Term, Entry)]) -> usize {
+    let there: usize = entries
+        .iter()
+        .map(|(_, _, entry)| entry.kept as usize)
+        .sum();
+    // The least that each list is granted may go beyond the budget.
+    there.min(BUDGET + 256 * entries.len())
 }
 
 /// Orders the hits by how much they would weigh: likeness squared, age and project.

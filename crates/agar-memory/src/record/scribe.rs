@@ -351,8 +351,8 @@ fn recalibrate(writer: &MemoryWriter<'_>) -> Result<(), MemoryError> {
         .state("platt_age")?
         .and_then(|text| text.parse().ok())
         .unwrap_or(0);
-    // A window of a thousand hardly moves with one: it is fitted again when it has moved by 2 %.
-    let due = kept.is_none_or(|platt| since >= platt.from / 50);
+    // A window of a thousand hardly moves with one: it is fitted again when it has moved by 1 %.
+    let due = kept.is_none_or(|platt| since >= platt.from / 100);
     if !due {
         return Ok(writer.set_state("platt_age", &(since + 1).to_string())?);
     }

@@ -8,7 +8,7 @@ use std::fmt;
 const CELLS: usize = 15;
 
 /// Lines in one group when the interval's coverage is counted.
-const GROUP: usize = 100;
+const GROUP: usize = 10;
 
 /// How good one way of answering was.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,9 +34,11 @@ pub struct Report {
     pub all: Vec<Scores>,
     /// The same over the second half, when there was something to learn from.
     pub later: Vec<Scores>,
-    /// Of groups of a hundred lines with about the same prediction, the share whose outcome lies
-    /// within the mean interval. The interval is meant to hold the probability with 90 %; the
-    /// chance in a hundred outcomes is added to it.
+    /// Of groups of lines of one project with about the same words, the share whose outcomes lie
+    /// within the mean interval. The interval is meant to hold the probability with 90 %; the chance
+    /// in so few outcomes is added to it. As far as errors differ within a group they cancel, so this
+    /// is at least the share of probabilities held; of lines that have only their prediction in
+    /// common nearly every error would.
     pub coverage: Option<f64>,
 }
 
@@ -88,7 +90,7 @@ fn score(name: &'static str, pairs: &[(f64, f64)]) -> Scores {
 #[expect(clippy::cast_precision_loss, reason = "counts far below 2^52")]
 fn coverage(said: &[Said]) -> Option<f64> {
     let mut sorted: Vec<&Said> = said.iter().collect();
-    sorted.sort_by(|a, b| a.agar.total_cmp(&b.agar));
+    sorted.sort_by(|a, b| a.kin.cmp(&b.kin));
     let groups: Vec<&[&Said]> = sorted.chunks_exact(GROUP).collect();
     let held = groups
         .iter()
@@ -97,7 +99,7 @@ fn coverage(said: &[Said]) -> Option<f64> {
                 |of: fn(&Said) -> f64| group.iter().map(|it| of(it)).sum::<f64>() / GROUP as f64;
             let came = mean(|it| it.came);
             let p = mean(|it| it.agar);
-            // Half the width of the interval and the chance of a hundred outcomes, in quadrature.
+            // Half the width of the interval and the chance in so few outcomes, in quadrature.
             let chance = 1.645 * (p * (1.0 - p) / GROUP as f64).sqrt();
             let below = p - mean(|it| it.interval.0);
             let above = mean(|it| it.interval.1) - p;
@@ -131,7 +133,7 @@ impl fmt::Display for Report {
         if let Some(coverage) = self.coverage {
             writeln!(
                 f,
-                "\ninterval (90 %) holds the outcome of {:.0} % of groups of {GROUP} alike",
+                "\ninterval (90 %) holds the outcomes of {:.0} % of groups of {GROUP} of a kind",
                 coverage * 100.0
             )?;
         }

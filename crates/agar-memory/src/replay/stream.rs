@@ -11,8 +11,10 @@ use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 
 /// What each way of answering said of one line, and what came.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Said {
+    /// Project, words and agent.
+    pub(super) kin: (String, String, String),
     pub(super) agar: f64,
     pub(super) raw: f64,
     pub(super) interval: (f64, f64),
@@ -44,6 +46,11 @@ pub(super) fn run(
         memory = memory.of_project(project(&outcome.project));
         let told = memory.tell(&outcome.suggestion, outcome.opened)?;
         said.push(Said {
+            kin: (
+                outcome.project.clone(),
+                outcome.suggestion.text.clone(),
+                outcome.suggestion.agent.clone(),
+            ),
             agar: told.confidence.p,
             raw: told.confidence.raw,
             interval: (told.confidence.low, told.confidence.high),

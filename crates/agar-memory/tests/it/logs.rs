@@ -26,7 +26,7 @@ const LOGS: &[(&str, &str, &str, &str)] = &[
     (
         "npm",
         "npm ERR! code ERESOLVE\nnpm ERR! ERESOLVE unable to resolve dependency tree\nnpm ERR! Found: react@17.0.2\nnpm ERR! A complete log of this run can be found in: /home/a/.npm/_logs/2026-11-15T10_01_44_000Z-debug-0.log\n",
-        "npm ERR! code ERESOLVE\nnpm ERR! ERESOLVE unable to resolve dependency tree\nnpm ERR! Found: react@18.3.1\nnpm ERR! A complete log of this run can be found in: /root/.npm/_logs/2026-12-01T00_00_00_000Z-debug-0.log\n",
+        "npm ERR! code ERESOLVE\nnpm ERR! ERESOLVE unable to resolve dependency tree\nnpm ERR! Found: react@18.3.1\nnpm ERR! A complete log of this run can be found in: /home/ana/.npm/_logs/2026-12-01T00_00_00_000Z-debug-0.log\n",
         "npm ERR! enoent ENOENT: no such file or directory, open '/a/package.json'\n",
     ),
     (

@@ -1,15 +1,12 @@
 //! What `cargo test` prints.
 
+use super::by_line::{ByLine, by_line};
 use super::text::leading_number;
 use super::{Report, Status};
 
 /// Reads every line.
 pub(super) fn read(text: &str) -> Report {
-    let mut reader = Reader::default();
-    for line in text.lines() {
-        reader.line(line);
-    }
-    reader.finish()
+    by_line::<Reader>(text)
 }
 
 #[derive(Debug, Default)]
@@ -27,7 +24,7 @@ struct Reader {
     seen: u64,
 }
 
-impl Reader {
+impl ByLine for Reader {
     fn line(&mut self, line: &str) {
         let trimmed = line.trim();
         if let Some(name) = running_program(trimmed) {
@@ -58,6 +55,13 @@ impl Reader {
         }
     }
 
+    fn finish(mut self) -> Report {
+        self.end_program();
+        self.report
+    }
+}
+
+impl Reader {
     fn result(&mut self, line: &str) {
         // A test that prints has its result on a line of its own, or at the end of what it printed.
         if let Some(name) = self.pending.take() {
@@ -117,11 +121,6 @@ impl Reader {
             self.report.cut(message);
             self.open = false;
         }
-    }
-
-    fn finish(mut self) -> Report {
-        self.end_program();
-        self.report
     }
 }
 

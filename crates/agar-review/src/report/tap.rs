@@ -1,15 +1,12 @@
 //! The Test Anything Protocol, versions 12 to 14, with subtests.
 
+use super::by_line::{ByLine, by_line};
 use super::text::leading_number;
 use super::{Report, Status};
 
 /// Reads every line.
 pub(super) fn read(text: &str) -> Report {
-    let mut reader = Reader::default();
-    for line in text.lines() {
-        reader.line(line);
-    }
-    reader.finish()
+    by_line::<Reader>(text)
 }
 
 #[derive(Debug, Default)]
@@ -24,7 +21,7 @@ struct Reader {
     explained: Option<(String, usize)>,
 }
 
-impl Reader {
+impl ByLine for Reader {
     fn line(&mut self, line: &str) {
         let trimmed = line.trim_start_matches(' ');
         let indent = line.len() - trimmed.len();
@@ -49,6 +46,21 @@ impl Reader {
         }
     }
 
+    fn finish(mut self) -> Report {
+        match self.planned {
+            Some(planned) if planned != self.seen => {
+                let why = format!("{planned} tests were planned and {} were seen", self.seen);
+                self.report.cut(why);
+            }
+            None if !self.report.tests.is_empty() => self.report.cut("there is no plan"),
+            Some(_) | None => {}
+        }
+        self.report.drop_parents(SEPARATOR, |_| 0);
+        self.report
+    }
+}
+
+impl Reader {
     fn test(&mut self, rest: &str, indent: usize, status: Status) {
         if indent == 0 {
             self.seen += 1;
@@ -115,19 +127,6 @@ impl Reader {
             self.report.explain(&name, &said);
         }
         true
-    }
-
-    fn finish(mut self) -> Report {
-        match self.planned {
-            Some(planned) if planned != self.seen => {
-                let why = format!("{planned} tests were planned and {} were seen", self.seen);
-                self.report.cut(why);
-            }
-            None if !self.report.tests.is_empty() => self.report.cut("there is no plan"),
-            Some(_) | None => {}
-        }
-        self.report.drop_parents(SEPARATOR, |_| 0);
-        self.report
     }
 }
 

@@ -208,12 +208,11 @@ impl MemoryReader<'_> {
         project: ProjectId,
         prefix: &str,
     ) -> Result<Vec<ExperimentRow>, StoreError> {
-        let mut statement = self.connection.prepare_cached(&format!(
+        let query = format!(
             "SELECT {COLUMNS} FROM experiment WHERE id >= ?2 AND id < ?2 || '~' AND project = ?1
              ORDER BY number LIMIT 16"
-        ))?;
-        let found = statement.query_map(params![project.to_string(), prefix], read)?;
-        Ok(found.collect::<rusqlite::Result<_>>()?)
+        );
+        self.rows(&query, params![project.to_string(), prefix], read)
     }
 
     /// Experiments of a project, newest first, those before `before` where one is given.
@@ -223,13 +222,12 @@ impl MemoryReader<'_> {
         before: Option<i64>,
         limit: u32,
     ) -> Result<Vec<ExperimentRow>, StoreError> {
-        let mut statement = self.connection.prepare_cached(&format!(
+        let before = before.unwrap_or(i64::MAX);
+        let query = format!(
             "SELECT {COLUMNS} FROM experiment WHERE project = ?1 AND number < ?2
              ORDER BY number DESC LIMIT ?3"
-        ))?;
-        let before = before.unwrap_or(i64::MAX);
-        let found = statement.query_map(params![project.to_string(), before, limit], read)?;
-        Ok(found.collect::<rusqlite::Result<_>>()?)
+        );
+        self.rows(&query, params![project.to_string(), before, limit], read)
     }
 
     /// Experiments of a project after a number, oldest first.
@@ -239,21 +237,18 @@ impl MemoryReader<'_> {
         after: i64,
         limit: u32,
     ) -> Result<Vec<ExperimentRow>, StoreError> {
-        let mut statement = self.connection.prepare_cached(&format!(
+        let query = format!(
             "SELECT {COLUMNS} FROM experiment WHERE project = ?1 AND number > ?2
              ORDER BY number LIMIT ?3"
-        ))?;
-        let found = statement.query_map(params![project.to_string(), after, limit], read)?;
-        Ok(found.collect::<rusqlite::Result<_>>()?)
+        );
+        self.rows(&query, params![project.to_string(), after, limit], read)
     }
 
     /// Experiments of a sandbox, oldest first.
     pub fn experiments_of(&self, sandbox: SandboxId) -> Result<Vec<ExperimentRow>, StoreError> {
-        let mut statement = self.connection.prepare_cached(&format!(
-            "SELECT {COLUMNS} FROM experiment WHERE sandbox_id = ?1 ORDER BY number"
-        ))?;
-        let found = statement.query_map([sandbox.to_string()], read)?;
-        Ok(found.collect::<rusqlite::Result<_>>()?)
+        let query =
+            format!("SELECT {COLUMNS} FROM experiment WHERE sandbox_id = ?1 ORDER BY number");
+        self.rows(&query, [sandbox.to_string()], read)
     }
 
     /// How many experiments of a project have each status.

@@ -172,12 +172,11 @@ impl MemoryReader<'_> {
         project: ProjectId,
         prefix: &str,
     ) -> Result<Vec<Feature>, StoreError> {
-        let mut statement = self.connection.prepare_cached(&format!(
+        let query = format!(
             "SELECT {COLUMNS} FROM feature WHERE id >= ?2 AND id < ?2 || '~' AND project = ?1
              ORDER BY id LIMIT 16"
-        ))?;
-        let found = statement.query_map(params![project.to_string(), prefix], read)?;
-        Ok(found.collect::<rusqlite::Result<_>>()?)
+        );
+        self.rows(&query, params![project.to_string(), prefix], read)
     }
 
     /// Features of a project of one sort, most recently seen first.
@@ -187,12 +186,11 @@ impl MemoryReader<'_> {
         kind: &str,
         limit: u32,
     ) -> Result<Vec<Feature>, StoreError> {
-        let mut statement = self.connection.prepare_cached(&format!(
+        let query = format!(
             "SELECT {COLUMNS} FROM feature WHERE project = ?1 AND kind = ?2
              ORDER BY last_ms DESC LIMIT ?3"
-        ))?;
-        let found = statement.query_map(params![project.to_string(), kind, limit], read)?;
-        Ok(found.collect::<rusqlite::Result<_>>()?)
+        );
+        self.rows(&query, params![project.to_string(), kind, limit], read)
     }
 
     /// Where a feature was seen, newest first.
@@ -214,12 +212,11 @@ impl MemoryReader<'_> {
 
     /// What an experiment showed.
     pub fn features_of(&self, experiment: i64) -> Result<Vec<Feature>, StoreError> {
-        let mut statement = self.connection.prepare_cached(&format!(
+        let query = format!(
             "SELECT {COLUMNS} FROM feature WHERE number IN
              (SELECT feature FROM sighting WHERE experiment = ?1) ORDER BY number"
-        ))?;
-        let found = statement.query_map([experiment], read)?;
-        Ok(found.collect::<rusqlite::Result<_>>()?)
+        );
+        self.rows(&query, [experiment], read)
     }
 }
 

@@ -5,11 +5,13 @@ use crate::store::StoreError;
 use agar_core::id::{ProjectId, SandboxId};
 use agar_core::seam::Timestamp;
 use rusqlite::{Row, params};
+use serde::{Deserialize, Serialize};
 
 /// A pattern of a sandbox, or one that graduated from it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GraduatedPattern {
     /// The name of this row.
+    #[serde(rename = "row")]
     pub id: String,
     /// The sandbox it was seen in.
     pub sandbox: String,
@@ -210,11 +212,9 @@ impl MemoryWriter<'_> {
 impl MemoryReader<'_> {
     /// The patterns of a sandbox.
     pub fn patterns_of(&self, sandbox: SandboxId) -> Result<Vec<GraduatedPattern>, StoreError> {
-        let mut statement = self.connection.prepare_cached(&format!(
-            "SELECT {COLUMNS} FROM sandbox_patterns WHERE sandbox_id = ?1 ORDER BY id"
-        ))?;
-        let found = statement.query_map([sandbox.to_string()], read)?;
-        Ok(found.collect::<rusqlite::Result<_>>()?)
+        let query =
+            format!("SELECT {COLUMNS} FROM sandbox_patterns WHERE sandbox_id = ?1 ORDER BY id");
+        self.rows(&query, [sandbox.to_string()], read)
     }
 
     /// Every row of a project's graduated patterns, newest first.
@@ -223,12 +223,11 @@ impl MemoryReader<'_> {
         project: ProjectId,
         limit: u32,
     ) -> Result<Vec<GraduatedPattern>, StoreError> {
-        let mut statement = self.connection.prepare_cached(&format!(
+        let query = format!(
             "SELECT {COLUMNS} FROM sandbox_patterns WHERE project = ?1
              AND source = 'sandbox_graduation' ORDER BY last_seen DESC, id LIMIT ?2"
-        ))?;
-        let found = statement.query_map(params![project.to_string(), limit], read)?;
-        Ok(found.collect::<rusqlite::Result<_>>()?)
+        );
+        self.rows(&query, params![project.to_string(), limit], read)
     }
 
     /// The rows of one graduated pattern: one for each sandbox it came from.
@@ -237,12 +236,11 @@ impl MemoryReader<'_> {
         project: ProjectId,
         pattern: &str,
     ) -> Result<Vec<GraduatedPattern>, StoreError> {
-        let mut statement = self.connection.prepare_cached(&format!(
+        let query = format!(
             "SELECT {COLUMNS} FROM sandbox_patterns WHERE project = ?1 AND pattern_id = ?2
              ORDER BY id"
-        ))?;
-        let found = statement.query_map(params![project.to_string(), pattern], read)?;
-        Ok(found.collect::<rusqlite::Result<_>>()?)
+        );
+        self.rows(&query, params![project.to_string(), pattern], read)
     }
 
     /// The memories of a sandbox, in the order they were made.

@@ -58,11 +58,12 @@ impl MemoryWriter<'_> {
         Ok(())
     }
 
-    /// Records a note.
-    pub fn add_note(&self, project: ProjectId, note: &Note) -> Result<(), StoreError> {
-        self.transaction
+    /// Records a note, and says whether it is new.
+    pub fn add_note(&self, project: ProjectId, note: &Note) -> Result<bool, StoreError> {
+        let added = self
+            .transaction
             .prepare_cached(
-                "INSERT OR REPLACE INTO note (id, project, author, text, terms, at_ms)
+                "INSERT OR IGNORE INTO note (id, project, author, text, terms, at_ms)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
             )?
             .execute(params![
@@ -73,7 +74,7 @@ impl MemoryWriter<'_> {
                 note.terms,
                 note.at.millis()
             ])?;
-        Ok(())
+        Ok(added == 1)
     }
 }
 
@@ -89,11 +90,10 @@ impl MemoryReader<'_> {
 
     /// The lessons of a project, those that changed last first.
     pub fn lessons(&self, project: ProjectId, limit: u32) -> Result<Vec<LessonRow>, StoreError> {
-        let mut statement = self.connection.prepare_cached(&format!(
+        let query = format!(
             "SELECT {COLUMNS} FROM lesson WHERE project = ?1 ORDER BY since_ms DESC, id LIMIT ?2"
-        ))?;
-        let found = statement.query_map(params![project.to_string(), limit], read)?;
-        Ok(found.collect::<rusqlite::Result<_>>()?)
+        );
+        self.rows(&query, params![project.to_string(), limit], read)
     }
 
     /// The notes of a project, newest first.
