@@ -22,10 +22,10 @@ pub use key::{Key, Kind, Merge};
 pub use layer::{Layer, Origin, Source};
 pub use reference::reference;
 pub use resolve::{
-    Cleanup, Graduation, HeldBack, Line, Patterns, Resolved, Settings, Who, resolve,
+    Cleanup, Graduation, HeldBack, Line, Patterns, Resolved, Settings, Snapshots, Who, resolve,
 };
 pub use seed::{SEED, SeedKey};
-pub use value::{BaseChoice, NotAValue, Raw, Value};
+pub use value::{BaseChoice, NotAValue, OnBreach, Raw, Value};
 
 #[cfg(test)]
 mod tests;

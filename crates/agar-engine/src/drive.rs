@@ -51,6 +51,11 @@ impl<'a> Errand<'a> {
         Ok(Self { command, shown })
     }
 
+    /// Its words, as they are shown.
+    pub(crate) fn words(&self) -> &[String] {
+        &self.shown
+    }
+
     /// Where it starts.
     pub(crate) fn directory(&self, engine: &Engine, blueprint: &Blueprint) -> PathBuf {
         inside::directory(engine, blueprint, self.command.cwd.as_deref())

@@ -2,8 +2,13 @@
 
 use crate::blueprint::Blueprint;
 use crate::drive::{Ended, Errand, Sent, drive};
+use crate::here::Here;
+use crate::travel::WayBack;
 use crate::{Caller, Command, Engine, EngineError, RunView, SandboxView, Streams};
-use crate::{find, queue, raise, view};
+use crate::{find, queue, raise, travel, view, wishes};
+use agar_core::run::End;
+use agar_core::settings::{OnBreach, Who};
+use agar_store::{Sandbox, Snapshot};
 use serde::{Deserialize, Serialize};
 
 /// Asks for a command in a sandbox.
@@ -27,6 +32,11 @@ pub struct ExecAnswer {
     pub started: bool,
     /// The run.
     pub run: RunView,
+    /// The snapshot of the sandbox as it was before, `calm-fern@s3`, if there is one.
+    pub before: Option<String>,
+    /// The snapshot of what the command left, if it broke a limit or was denied a system call and
+    /// the sandbox was returned to what it was before.
+    pub taken_back: Option<String>,
 }
 
 /// Runs a command in the sandbox, whose jail is put up if it is not.
@@ -41,6 +51,12 @@ pub fn exec(
     let errand = Errand::new(&request.command)?;
     let _place = queue::enter(engine, &request.caller, &mut *streams.controls)?;
     let record = find::sandbox(here, request.sandbox.as_deref())?;
+    let care = Care::of(engine, here, &request.caller)?;
+    let way_back = if care.before_run {
+        travel::before_run(engine, here, &record, errand.words())?
+    } else {
+        WayBack::Unwanted
+    };
     let up = raise::up(engine, here, record)?;
     let (record, keeper) = (up.record, up.keeper);
     let blueprint = Blueprint::of(&record)?;
@@ -56,10 +72,20 @@ pub fn exec(
         }
     };
     ended.notes.left_running = keeper.status().map_or(0, |status| status.processes);
+    if let WayBack::None(why) = way_back {
+        let note = format!("no snapshot was taken before it: {why}");
+        ended.notes.notes.push(note);
+    }
     let run = here.write(|store| {
         ended.record(engine, store, &record)?;
         store.read().run(record.id, number)
     })?;
+    let taken_back = match way_back.snapshot() {
+        Some(target) if care.restores && went_too_far(&ended) => {
+            travel::take_back(engine, here, &record, target)?
+        }
+        Some(_) | None => None,
+    };
     if here.wants_upkeep() {
         engine.later();
     }
@@ -67,5 +93,37 @@ pub fn exec(
         sandbox: view::sandbox_with(&record, &blueprint, number),
         started: up.started,
         run: view::run(&run),
+        before: way_back.snapshot().map(|it| reference(&record, it)),
+        taken_back: taken_back.map(|it| reference(&record, &it)),
     })
+}
+
+/// What the settings say about ways back.
+struct Care {
+    before_run: bool,
+    restores: bool,
+}
+
+impl Care {
+    fn of(engine: &Engine, here: &Here, caller: &Caller) -> Result<Self, EngineError> {
+        let who = match caller {
+            Caller::Person => Who::Person,
+            Caller::Agent { .. } => Who::Agent,
+        };
+        let settings = wishes::load(engine, here, who)?.resolved.settings;
+        let restores = settings.on_breach == OnBreach::Restore;
+        Ok(Self {
+            before_run: settings.snapshots.before_run || restores,
+            restores,
+        })
+    }
+}
+
+/// Whether a limit ended the command, or the walls denied it something.
+fn went_too_far(ended: &Ended) -> bool {
+    matches!(ended.end, End::Stopped { .. }) || !ended.notes.denied.is_empty()
+}
+
+fn reference(record: &Sandbox, snapshot: &Snapshot) -> String {
+    format!("{}@{}", record.alias, snapshot.name)
 }

@@ -75,21 +75,26 @@ pub fn fork(engine: &Engine, request: &ForkRequest) -> Result<ForkAnswer, Engine
         Some(_) => travel::find(here, &parent, name)?,
         None => now(engine, here, &parent)?,
     };
-    let parent = here.read(|store| store.sandbox(parent.id))?;
-    let forking = Forking {
-        engine,
-        here,
-        request,
-        blueprint: Blueprint::of(&parent)?,
-        shelves: travel::shelves(&parent.alias, &snapshot)?,
-        parent: &parent,
-        snapshot: &snapshot,
-    };
-    let forks = forking.make_all()?;
-    Ok(ForkAnswer {
-        snapshot: view::snapshot(&parent, &snapshot),
-        forks,
-    })
+    loop {
+        let parent = here.read(|store| store.sandbox(parent.id))?;
+        let snapshot = here.read(|store| store.snapshot(snapshot.id))?;
+        let forking = Forking {
+            engine,
+            here,
+            request,
+            blueprint: Blueprint::of(&parent)?,
+            shelves: travel::shelves(&parent.alias, &snapshot)?,
+            parent: &parent,
+            snapshot: &snapshot,
+        };
+        // Its layers may be joined meanwhile, and then their parts may go.
+        if let Some(forks) = forking.make_all()? {
+            return Ok(ForkAnswer {
+                snapshot: view::snapshot(&parent, &snapshot),
+                forks,
+            });
+        }
+    }
 }
 
 /// The sandbox as it is now: its last snapshot if nothing was written since, else a new one.
@@ -122,8 +127,8 @@ struct Forking<'a> {
 
 impl Forking<'_> {
     /// Makes the directories of all, then records all in one transaction: with the snapshot still
-    /// there, or not at all.
-    fn make_all(&self) -> Result<Vec<SandboxView>, EngineError> {
+    /// there, or not at all. Nothing if its layers are others by then.
+    fn make_all(&self) -> Result<Option<Vec<SandboxView>>, EngineError> {
         let mut made: Vec<(Mark, NewSandbox, Blueprint)> = Vec::new();
         let outcome = (0..self.request.count)
             .try_for_each(|_| {
@@ -139,17 +144,17 @@ impl Forking<'_> {
             })
             .and_then(|()| self.record_all(&made));
         let views = match outcome {
-            Ok(records) => {
+            Ok(Some(records)) => {
                 let views = records.iter().zip(&made);
                 let views =
                     views.map(|(record, (_, _, parts))| view::sandbox_with(record, parts, 0));
-                Ok(views.collect())
+                Ok(Some(views.collect()))
             }
-            Err(error) => {
+            other => {
                 for (_, new, _) in &made {
                     self.here.throw_away(&self.here.sandbox(new.id))?;
                 }
-                Err(error)
+                other.map(|_| None)
             }
         };
         for (mark, _, _) in made {
@@ -161,10 +166,12 @@ impl Forking<'_> {
     fn record_all(
         &self,
         made: &[(Mark, NewSandbox, Blueprint)],
-    ) -> Result<Vec<Sandbox>, EngineError> {
+    ) -> Result<Option<Vec<Sandbox>>, EngineError> {
         self.here.write(|store| {
             // Whoever removed it meanwhile took its layers.
-            store.read().snapshot(self.snapshot.id)?;
+            if store.read().snapshot(self.snapshot.id)?.stacks != self.snapshot.stacks {
+                return Ok(None);
+            }
             let mut records = Vec::new();
             for (_, new, blueprint) in made {
                 let entropy = &*self.engine.surroundings().entropy;
@@ -174,7 +181,7 @@ impl Forking<'_> {
                 store.advance_sandbox(new.id, Event::Finish, at)?;
                 records.push(store.read().sandbox(new.id)?);
             }
-            Ok(records)
+            Ok(Some(records))
         })
     }
 

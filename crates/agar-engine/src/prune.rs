@@ -7,11 +7,11 @@ use crate::failure::EngineError;
 use crate::here::Here;
 use crate::remove::{self, RemovedView};
 use crate::wishes::{self, GRACE_MS};
-use crate::{Engine, layers, raise};
+use crate::{Engine, layers, raise, travel};
 use agar_core::fault::{Fault as _, Kind};
 use agar_core::id::ProjectId;
 use agar_core::seam::Timestamp;
-use agar_core::settings::Cleanup;
+use agar_core::settings::{Cleanup, Who};
 use agar_core::size::Bytes;
 use agar_core::state::State;
 use agar_sandbox::base::Bases;
@@ -48,6 +48,8 @@ pub struct PruneAnswer {
     pub stopped: Vec<RemovedView>,
     /// Sandboxes that should go and could not, with what stood in the way.
     pub refused: Vec<RemovedView>,
+    /// Automatic snapshots beyond what is kept.
+    pub snapshots: u64,
     /// Generations that no sandbox needs any more.
     pub generations: u64,
     /// Entries of the trash that are gone for good.
@@ -67,9 +69,14 @@ pub struct PruneAnswer {
 pub fn prune(engine: &Engine, request: &PruneRequest) -> Result<PruneAnswer, EngineError> {
     let here = engine.here()?;
     let mut answer = sandboxes(engine, here, request)?;
+    let keep = wishes::load(engine, here, Who::Person)?;
+    let keep = keep.resolved.settings.snapshots.keep_automatic;
     if request.dry_run {
+        answer.snapshots = travel::count_excess(engine, here, keep)?;
+        answer.generations = generations(engine, here, Deed::Count)?;
         answer.emptied = count(&here.state.trash());
     } else {
+        answer.snapshots = travel::retain_all(engine, here, keep)?;
         answer.generations = collect_generations(engine, here)?;
         answer.emptied = empty_trash(here)?;
     }
@@ -200,13 +207,27 @@ fn settle(
 
 /// Collects generations that no kept sandbox stands on.
 pub(crate) fn collect_generations(engine: &Engine, here: &Here) -> Result<u64, EngineError> {
+    generations(engine, here, Deed::Collect)
+}
+
+/// What is done about generations that no sandbox stands on.
+#[derive(Clone, Copy)]
+enum Deed {
+    Count,
+    Collect,
+}
+
+fn generations(engine: &Engine, here: &Here, deed: Deed) -> Result<u64, EngineError> {
     let Ok(known) = here.project(engine) else {
         return Ok(0);
     };
     let used = here.read(|store| store.generations_in_use(known.id))?;
     let used: BTreeSet<u64> = used.into_iter().collect();
     let bases = Bases::new(&known.found, &here.state, known.id);
-    Ok(bases.collect(&used)?)
+    Ok(match deed {
+        Deed::Count => bases.count_unneeded(&used),
+        Deed::Collect => bases.collect(&used)?,
+    })
 }
 
 /// Deletes what waits to be deleted.

@@ -6,20 +6,24 @@
 //! not touched. So whoever finds a note that nobody works on needs to know one thing: which upper
 //! layer is mounted. The note tells what to do about either answer.
 
+mod automatic;
 mod clones;
 mod condense;
 mod dispose;
 mod frozen;
 mod note;
+mod retain;
 mod rotate;
 mod take;
 
+pub(crate) use automatic::{WayBack, before_run, take_back};
 pub(crate) use clones::{Clone, make as make_clones};
 pub(crate) use condense::{condense_all, condensed, tend};
 pub(crate) use dispose::{dispose, forget};
 pub(crate) use note::{Arrival, NewSnapshot, Note, settle, settle_all};
+pub(crate) use retain::{count_excess, retain_all};
 pub(crate) use rotate::{Force, Guests, Places, enact};
-pub(crate) use take::{Wish, is_at_rest, take};
+pub(crate) use take::{Wish, is_at_rest, take, take_within};
 
 use crate::failure::EngineError;
 use crate::here::Here;

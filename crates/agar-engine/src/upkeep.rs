@@ -6,6 +6,7 @@ use crate::here::Here;
 use crate::prune::{self, PruneRequest};
 use crate::{Engine, EngineError, experiment, travel, wishes};
 use agar_core::seam::Timestamp;
+use agar_core::settings::Who;
 use agar_sandbox::base::Bases;
 use agar_sandbox::trash::Trash;
 use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags, Timespec, Timestamps, UTIME_NOW};
@@ -67,6 +68,8 @@ pub fn upkeep(engine: &Engine, _request: &UpkeepRequest) -> Result<UpkeepAnswer,
         everywhere: true,
         ..PruneRequest::default()
     };
+    let settings = wishes::load(engine, here, Who::Person)?.resolved.settings;
+    travel::retain_all(engine, here, settings.snapshots.keep_automatic)?;
     let cleared = prune::sandboxes(engine, here, &everywhere)?;
     answer.removed = cleared.removed.len() as u64;
     prune::collect_generations(engine, here)?;

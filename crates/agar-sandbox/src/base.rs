@@ -328,6 +328,11 @@ impl<'a> Bases<'a> {
         Ok(generations.collect(used, &self.trash)?)
     }
 
+    /// How many generations [`collect`](Self::collect) would remove now.
+    pub fn count_unneeded(&self, used: &BTreeSet<u64>) -> u64 {
+        self.generations().count_unneeded(used)
+    }
+
     /// Clears what a crash left half built: one directory read where there is nothing to do.
     pub fn recover(&self) -> Result<(), PrepareError> {
         let Ok(mut entries) = self.directory.read_dir() else {

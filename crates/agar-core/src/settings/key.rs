@@ -13,6 +13,8 @@ pub enum Kind {
     Network,
     /// `off`, `executions` or `files`.
     Monitor,
+    /// `keep` or `restore`.
+    OnBreach,
     /// Percent of one processor, or `none`.
     Percent,
     /// An amount of bytes, a plain number being megabytes, or `none`.
@@ -116,6 +118,12 @@ keys! {
         "Time one run may take. No end for a person, 300 s for an agent.";
     LimitsOutput, "limits.output", Size, "",
         "Output of one run that is kept. No end for a person, 64 MB for an agent.";
+    OnBreach, "on_breach", OnBreach, "keep",
+        "What becomes of a kept sandbox whose command broke a limit or was denied a system call: keep it as it is, or restore what was before the command.";
+    SnapshotsBeforeRun, "snapshots.before_run", Flag, "",
+        "Take a snapshot before every command in a kept sandbox, so that it can be undone. Yes for an agent, no for a person.";
+    SnapshotsKeepAutomatic, "snapshots.keep_automatic", Count, "50",
+        "Snapshots taken before commands that are kept of each sandbox; older ones are cleaned up.";
     ApplyCommit, "apply.commit", Flag, "false",
         "Make a git commit of what is applied.";
     CleanupIdle, "cleanup.idle_s", Span, "3600",
@@ -185,6 +193,9 @@ impl Key {
             | Self::LimitsDisk
             | Self::LimitsTimeout
             | Self::LimitsOutput
+            | Self::OnBreach
+            | Self::SnapshotsBeforeRun
+            | Self::SnapshotsKeepAutomatic
             | Self::ApplyCommit
             | Self::CleanupIdle
             | Self::CleanupTtl

@@ -117,6 +117,7 @@ impl Layer {
             | Kind::Base
             | Kind::Network
             | Kind::Monitor
+            | Kind::OnBreach
             | Kind::Percent
             | Kind::Size
             | Kind::Count

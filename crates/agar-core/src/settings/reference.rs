@@ -14,8 +14,8 @@ project, both TOML, and from a variable for each key. Flags win over variables, 
 project, the project over the user's file. A key that does not exist is an error.
 
 A project's file may tighten what it likes. `tier`, `network`, `monitor`, `nested`, `unmask`, `env`
-and `old_ways` can loosen the walls; in a project's file they take effect only after `agar approve`
-of its exact content. So do commands that agar finds in `.devcontainer/devcontainer.json` and
+and `old_ways` can loosen the walls, `on_breach` and `snapshots.before_run` what can be undone; in a
+project's file they take effect only after `agar approve` of its exact content. So do commands that agar finds in `.devcontainer/devcontainer.json` and
 `.cursor/worktrees.json`, and the files that `.worktreeinclude` names.
 
 `agar config show --origin` says what is in force and where it came from.
@@ -57,6 +57,7 @@ pub fn reference() -> String {
 const fn value(kind: Kind) -> &'static str {
     match kind {
         Kind::Tier => "`full`, `helper`, `landlock`, `none`",
+        Kind::OnBreach => "`keep`, `restore`",
         Kind::Base => "`auto`, `frozen`, `live`",
         Kind::Network => "`none`, `host`, `{ allow = [names] }`",
         Kind::Monitor => "`off`, `executions`, `files`",

@@ -3,7 +3,7 @@
 use super::check::Check;
 use super::key::{Key, Merge};
 use super::layer::{Layer, Origin, Source};
-use super::value::{BaseChoice, Value};
+use super::value::{BaseChoice, OnBreach, Value};
 use crate::limits::Limits;
 use crate::size::Bytes;
 use crate::walls::{Identity, Monitor, Network, Tier};
@@ -49,6 +49,10 @@ pub struct Settings {
     pub old_ways: Vec<String>,
     /// How much of the machine a sandbox may use.
     pub limits: Limits,
+    /// What becomes of a kept sandbox whose command broke a limit.
+    pub on_breach: OnBreach,
+    /// Which snapshots nobody has to ask for.
+    pub snapshots: Snapshots,
     /// Whether `apply` makes a git commit.
     pub apply_commit: bool,
     /// When sandboxes are cleaned up.
@@ -72,6 +76,15 @@ pub struct Ui {
     pub show_confidence: bool,
     /// Whether the page offers tournaments.
     pub enable_tournaments: bool,
+}
+
+/// Which snapshots nobody has to ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Snapshots {
+    /// Whether one is taken before every command in a kept sandbox.
+    pub before_run: bool,
+    /// How many of those are kept of each sandbox.
+    pub keep_automatic: u32,
 }
 
 /// When sandboxes are cleaned up.
@@ -185,6 +198,9 @@ impl Table {
                 );
             }
         }
+        let before_run = Value::Flag(who == Who::Agent);
+        let before_run = (before_run, vec![Origin::Default]);
+        table.0.insert(Key::SnapshotsBeforeRun, before_run);
         for (key, number) in numbers(&default_limits(who)) {
             let value = number.map_or(Value::Unlimited, Value::Number);
             table.0.insert(key, (value, vec![Origin::Default]));
@@ -212,6 +228,13 @@ impl Table {
             (Key::Network, Value::Network(wanted)) => !within(wanted, &self.network()),
             (Key::Monitor, Value::Monitor(wanted)) => *wanted < self.monitor(),
             (Key::Nested, Value::Flag(wanted)) => *wanted && now != Some(&Value::Flag(true)),
+            // Nobody can undo what was not kept.
+            (Key::SnapshotsBeforeRun, Value::Flag(wanted)) => {
+                !*wanted && now == Some(&Value::Flag(true))
+            }
+            (Key::OnBreach, Value::OnBreach(wanted)) => {
+                *wanted == OnBreach::Keep && now == Some(&Value::OnBreach(OnBreach::Restore))
+            }
             (Key::Unmask | Key::Env | Key::OldWays, Value::Names(wanted)) => {
                 let known = self.names(key);
                 wanted.iter().any(|name| !known.contains(name))
@@ -246,6 +269,14 @@ impl Table {
             setup: self.names(Key::Setup),
             old_ways: self.names(Key::OldWays),
             limits: self.limits(),
+            on_breach: match self.value(Key::OnBreach) {
+                Some(Value::OnBreach(choice)) => *choice,
+                _ => OnBreach::default(),
+            },
+            snapshots: Snapshots {
+                before_run: self.flag(Key::SnapshotsBeforeRun),
+                keep_automatic: self.count(Key::SnapshotsKeepAutomatic),
+            },
             apply_commit: self.flag(Key::ApplyCommit),
             cleanup: Cleanup {
                 idle_ms: self.number(Key::CleanupIdle),

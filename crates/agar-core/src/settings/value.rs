@@ -36,6 +36,30 @@ impl BaseChoice {
     }
 }
 
+/// What becomes of a kept sandbox whose command broke a limit or was denied a system call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnBreach {
+    /// It stays as the command left it.
+    #[default]
+    Keep,
+    /// It returns to what it was before the command.
+    Restore,
+}
+
+impl OnBreach {
+    /// Every choice.
+    pub const ALL: [Self; 2] = [Self::Keep, Self::Restore];
+
+    /// The word for it, everywhere.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Keep => "keep",
+            Self::Restore => "restore",
+        }
+    }
+}
+
 /// A checked value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
@@ -48,6 +72,8 @@ pub enum Value {
     Network(Network),
     /// What is recorded.
     Monitor(Monitor),
+    /// What becomes of a sandbox after a breach.
+    OnBreach(OnBreach),
     /// Percent, bytes, a count or milliseconds, by the key's kind.
     Number(u64),
     /// No limit.
@@ -130,6 +156,7 @@ impl Value {
             Kind::Tier => word(raw, &Tier::ALL, Tier::word).map(Self::Tier),
             Kind::Base => word(raw, &BaseChoice::ALL, BaseChoice::word).map(Self::Base),
             Kind::Monitor => word(raw, &Monitor::ALL, Monitor::word).map(Self::Monitor),
+            Kind::OnBreach => word(raw, &OnBreach::ALL, OnBreach::word).map(Self::OnBreach),
             Kind::Network => network(raw).map(Self::Network),
             Kind::Percent => number(raw, "a percentage such as 50", percent),
             Kind::Size => number(raw, "a size such as 512M or 2G", megabytes),
@@ -155,6 +182,7 @@ impl Value {
             Self::Network(Network::Allow { names }) => format!("allow {}", names.join(", ")),
             Self::Network(network) => network.word().to_owned(),
             Self::Monitor(monitor) => monitor.word().to_owned(),
+            Self::OnBreach(choice) => choice.word().to_owned(),
             Self::Number(number) => show_number(*number, kind),
             Self::Unlimited => "none".to_owned(),
             Self::Share(share) => format!("{}", f64::from(*share) / 10_000.0),
@@ -178,6 +206,7 @@ fn show_number(number: u64, kind: Kind) -> String {
         | Kind::Base
         | Kind::Network
         | Kind::Monitor
+        | Kind::OnBreach
         | Kind::Count
         | Kind::Share
         | Kind::Flag

@@ -76,15 +76,25 @@ pub(crate) fn forget(
         }
         Ok(())
     })?;
+    clear_layers(here, record.id)
+}
+
+/// Throws away the layers in a sandbox's directory that nothing stands on. The caller has the turn, and
+/// nothing is under way.
+pub(crate) fn clear_layers(here: &Here, id: SandboxId) -> Result<(), EngineError> {
+    let directory = here.sandbox(id);
+    let is_layer = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str());
+        let starts = ["upper-", "kept-", "joined-"];
+        name.is_some_and(|name| starts.iter().any(|start| name.starts_with(start)))
+    };
+    let entries = directory.read_dir().into_iter().flatten().flatten();
+    let layers: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_layer).collect();
+    // Looked at after the list: a layer that is made meanwhile is not on it.
     let used = in_use(here)?;
-    let directory = here.sandbox(record.id);
-    for keep in shelves(&record.alias, snapshot)? {
-        for layer in &keep.kept {
-            let top = top(&directory, layer);
-            if let Some(top) = top.filter(|top| !is_used(top, &used)) {
-                here.throw_away(&top)?;
-            }
-        }
+    for layer in layers.iter().filter(|layer| !is_used(layer, &used)) {
+        here.write(|store| store.remove_joined(layer))?;
+        here.throw_away(layer)?;
     }
     Ok(())
 }
@@ -93,12 +103,6 @@ pub(crate) fn forget(
 fn home(here: &Here, layer: &Path) -> Option<SandboxId> {
     let within = layer.strip_prefix(here.state.sandboxes()).ok()?;
     within.iter().next()?.to_str()?.parse().ok()
-}
-
-/// The entry of a sandbox's directory that a layer is, or lies in.
-fn top(directory: &Path, layer: &Path) -> Option<PathBuf> {
-    let within = layer.strip_prefix(directory).ok()?;
-    within.iter().next().map(|name| directory.join(name))
 }
 
 /// Throws away what no layer in use lies in.

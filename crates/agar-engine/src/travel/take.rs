@@ -40,6 +40,17 @@ pub(crate) fn take(
     record: &Sandbox,
     wish: &Wish<'_>,
 ) -> Result<Took, EngineError> {
+    let took = take_within(engine, here, (record, wish), u64::MAX)?;
+    took.ok_or_else(|| EngineError::Invalid("no layer is that large".to_owned()))
+}
+
+/// The same, unless more than so many bytes would have to be cloned for it.
+pub(crate) fn take_within(
+    engine: &Engine,
+    here: &Here,
+    (record, wish): (&Sandbox, &Wish<'_>),
+    clone_bytes_max: u64,
+) -> Result<Option<Took>, EngineError> {
     let may_rotate = match record.state {
         State::Running | State::Finished | State::Promoted => true,
         State::Paused => false,
@@ -61,13 +72,23 @@ pub(crate) fn take(
         blueprint: &blueprint,
         wish,
     };
+    let fits = |is_cloned: fn(&Stack) -> bool| {
+        let cloned = blueprint.stacks.iter().filter(|stack| is_cloned(stack));
+        clones::fit(cloned.map(|stack| stack.upper.as_path()), clone_bytes_max)
+    };
+    if !fits(|stack| !stack.role.can_be_kept()) {
+        return Ok(None);
+    }
     if may_rotate
         && blueprint.copy.is_none()
         && let Some(took) = taking.rotate()?
     {
-        return Ok(took);
+        return Ok(Some(took));
     }
-    taking.clone_all()
+    if !fits(|_| true) {
+        return Ok(None);
+    }
+    taking.clone_all().map(Some)
 }
 
 /// Whether nothing was written in a sandbox since its last snapshot, as far as a glance tells.

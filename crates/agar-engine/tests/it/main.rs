@@ -14,3 +14,4 @@ mod recording;
 mod running;
 mod settling;
 mod travelling;
+mod undoing;

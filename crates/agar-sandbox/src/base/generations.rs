@@ -4,7 +4,7 @@ use super::manifest::{Manifest, ManifestError};
 use crate::copy::{Entry, Shape, open_directory};
 use crate::trash::{Trash, TrashError};
 use rustix::fs::AtFlags;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -14,6 +14,15 @@ use std::path::{Path, PathBuf};
 pub(super) struct Generations<'a> {
     pub(super) directory: &'a Path,
     pub(super) boot: &'a str,
+}
+
+/// What is needed of a generation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Need {
+    /// All of it.
+    Whole,
+    /// Its layer, below a later one.
+    Layer,
 }
 
 impl Generations<'_> {
@@ -130,29 +139,53 @@ impl Generations<'_> {
 
     /// Removes every generation that is not to be kept, except the newest.
     pub(super) fn collect(&self, keep: &BTreeSet<u64>, trash: &Trash) -> Result<u64, TrashError> {
-        let newest = self.newest().map(|manifest| manifest.facts.number);
-        let mut needed: BTreeSet<u64> = BTreeSet::new();
-        let numbers = self.numbers().unwrap_or_default();
-        let is_kept = |number: &u64| keep.contains(number) || newest == Some(*number);
-        for number in numbers.iter().filter(|number| is_kept(number)) {
-            needed.insert(*number);
-            // In doubt a layer stays.
-            match Manifest::read(&self.manifest(*number)) {
-                Ok(manifest) => needed.extend(manifest.facts.layers),
-                Err(_) => needed.extend(numbers.iter().filter(|older| *older < number)),
-            }
-        }
+        let needed = self.needed(keep);
         let mut removed = 0;
-        for number in numbers {
-            if !needed.contains(&number) {
-                trash.discard(&self.path(number))?;
-                removed += 1;
-            } else if !is_kept(&number) {
-                // Only its layer is needed.
-                let _gone = fs_err::remove_file(self.manifest(number));
+        for number in self.numbers().unwrap_or_default() {
+            match needed.get(&number) {
+                None => {
+                    trash.discard(&self.path(number))?;
+                    removed += 1;
+                }
+                Some(Need::Whole) => {}
+                Some(Need::Layer) => {
+                    let _gone = fs_err::remove_file(self.manifest(number));
+                }
             }
         }
         Ok(removed)
+    }
+
+    /// How many generations are not to be kept.
+    pub(super) fn count_unneeded(&self, keep: &BTreeSet<u64>) -> u64 {
+        let needed = self.needed(keep);
+        let numbers = self.numbers().unwrap_or_default();
+        let unneeded = numbers.iter().filter(|number| !needed.contains_key(number));
+        unneeded.count() as u64
+    }
+
+    /// What is needed of each generation that stays.
+    fn needed(&self, keep: &BTreeSet<u64>) -> BTreeMap<u64, Need> {
+        let newest = self.newest().map(|manifest| manifest.facts.number);
+        let mut needed = BTreeMap::new();
+        let numbers = self.numbers().unwrap_or_default();
+        let is_kept = |number: &u64| keep.contains(number) || newest == Some(*number);
+        for number in numbers.iter().filter(|number| is_kept(number)) {
+            // In doubt a layer stays.
+            let layers = match Manifest::read(&self.manifest(*number)) {
+                Ok(manifest) => manifest.facts.layers,
+                Err(_) => numbers
+                    .iter()
+                    .filter(|older| *older < number)
+                    .copied()
+                    .collect(),
+            };
+            for layer in layers {
+                needed.entry(layer).or_insert(Need::Layer);
+            }
+            needed.insert(*number, Need::Whole);
+        }
+        needed
     }
 
     /// Moves what a crash left half built to the trash. The caller holds the build lock.

@@ -4,6 +4,7 @@ use crate::args::caller;
 use crate::context::Context;
 use crate::report::Failure;
 use crate::streams::{Lender, Way};
+use crate::ui::block::{self, Block};
 use crate::ui::human;
 use crate::ui::signals::Signals;
 use crate::ui::{Form, ending};
@@ -17,6 +18,9 @@ use std::path::PathBuf;
 ///
 /// Without a command it starts your shell inside. A sandbox that has finished is put up again.
 /// What the command leaves running goes on, is shown by `agar ps`, and ends with the sandbox.
+///
+/// Before a command of an agent a snapshot is taken, so that `agar restore SANDBOX` undoes it;
+/// `snapshots.before_run` in the settings says for whom.
 #[derive(Debug, Clone, clap::Args)]
 #[command(
     override_usage = "agar exec [OPTIONS] [SANDBOX] [-- COMMAND...]",
@@ -82,9 +86,21 @@ pub fn run(args: &ExecArgs, context: &Context) -> Result<u8, Failure> {
             ) {
                 context.ui.say_block(&ending::verdict(&answer.run));
             }
+            if let Some(words) = taken_back(&answer) {
+                context.ui.say_block(&words);
+            }
         }
     }
     Ok(ending::exit(&answer.run))
+}
+
+/// What became of a sandbox whose command went too far.
+fn taken_back(answer: &ExecAnswer) -> Option<Block> {
+    let (before, left) = (answer.before.as_ref()?, answer.taken_back.as_ref()?);
+    let mut block = Block::new().line(block::RESTORED, format!("{before} · `on_breach = restore`"));
+    let line = format!("as the command left it: agar restore {left}");
+    block.push(block::KEPT, line);
+    Some(block)
 }
 
 /// Runs a command in a sandbox with this process's streams.

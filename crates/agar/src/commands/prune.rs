@@ -86,6 +86,10 @@ fn words(answer: &PruneAnswer) -> Block {
     for refused in &answer.refused {
         block.push(block::SKIPPED, line(refused));
     }
+    if answer.snapshots > 0 {
+        let snapshots = human::count(answer.snapshots, "snapshot", "snapshots");
+        block.push(label, format!("{snapshots} taken before commands"));
+    }
     if answer.generations > 0 {
         let generations = human::count(answer.generations, "generation", "generations");
         block.push(label, generations);
@@ -135,6 +139,7 @@ mod tests {
         stopped  brave-otter · idle · kept
         skipped  calm-fern · idle for 2 h · 28 KB · to the trash
         skipped  brave-otter · idle
+        removed  3 snapshots taken before commands
         removed  2 generations
         removed  1 entry of the trash
         freed    31 MB · 28 KB in the trash

@@ -5,6 +5,7 @@ use crate::context::Context;
 use crate::report::Failure;
 use crate::ui::block::{self, Block};
 use crate::ui::human;
+use agar_core::text::printable;
 use agar_engine::restore::{RestoreAnswer, RestoreRequest, restore};
 use agar_engine::take_back::{TakeBackAnswer, TakeBackRequest, take_back};
 
@@ -17,7 +18,7 @@ use agar_engine::take_back::{TakeBackAnswer, TakeBackRequest, take_back};
 #[command(after_long_help = "\
 Examples:
   agar restore calm-fern@before-migration
-  agar restore calm-fern                 to its last snapshot
+  agar restore calm-fern                 to its last snapshot; undoes an agent's last command
   agar restore                           the only sandbox, to its last snapshot
   agar restore --trash calm-fern         a sandbox that was removed
   agar restore --trash                   the only one in the trash")]
@@ -65,7 +66,12 @@ fn taken_back(answer: &TakeBackAnswer) -> Block {
 }
 
 fn words(answer: &RestoreAnswer) -> Block {
-    let mut block = Block::new().line(block::RESTORED, &answer.snapshot.reference);
+    let mut line = answer.snapshot.reference.clone();
+    if let Some(note) = &answer.snapshot.note {
+        line.push_str(" · ");
+        line.push_str(&printable(note));
+    }
+    let mut block = Block::new().line(block::RESTORED, line);
     if answer.ended > 0 {
         let count = human::count(answer.ended, "process", "processes");
         block.push(block::ENDED, format!("{count} that ran in it"));
@@ -91,7 +97,7 @@ mod tests {
     fn what_was_ended_and_the_way_forward_are_said() {
         let [busy, ..] = examples::restore_answers();
         insta::assert_snapshot!(words(&busy).render(Palette::Plain), @r"
-        restored  calm-fern@s1
+        restored  calm-fern@s1 · tests pass
         ended     2 processes that ran in it
         note      its jail was ended; the next command puts it up again
         kept      as it was before: agar restore calm-fern@before

@@ -66,14 +66,7 @@ pub fn all() -> Vec<(&'static str, Vec<Value>)> {
                 setup: vec!["npm ci".to_owned()],
             })),
         ),
-        (
-            "exec",
-            values(run_answers().map(|a| ExecAnswer {
-                sandbox: a.sandbox,
-                started: true,
-                run: a.run,
-            })),
-        ),
+        ("exec", values(run_answers().flat_map(exec_answers))),
         ("attach", values(attachments())),
         ("shell", values(attachments())),
         (
@@ -534,12 +527,30 @@ pub fn remove() -> RemoveAnswer {
     }
 }
 
+/// A run in a kept sandbox, undone and not to be undone.
+fn exec_answers(answer: RunAnswer) -> [ExecAnswer; 2] {
+    let exec = ExecAnswer {
+        sandbox: answer.sandbox,
+        started: true,
+        run: answer.run,
+        before: None,
+        taken_back: None,
+    };
+    let undone = ExecAnswer {
+        before: Some("calm-fern@s1".to_owned()),
+        taken_back: Some("calm-fern@s2".to_owned()),
+        ..exec.clone()
+    };
+    [exec, undone]
+}
+
 /// A clean-up.
 pub fn prune() -> PruneAnswer {
     PruneAnswer {
         removed: remove().removed,
         stopped: remove().removed,
         refused: remove().removed,
+        snapshots: 3,
         generations: 2,
         emptied: 1,
         freed_bytes: Bytes::mib(31).0,

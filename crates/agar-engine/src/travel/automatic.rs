@@ -1,0 +1,124 @@
+//! Snapshots that nobody asks for: before a command, so that it can be undone.
+//!
+//! They must not be felt. One of a sandbox in which nothing runs costs the same whatever was written;
+//! where layers have to be cloned for one, small layers are, and large ones are not: the command is
+//! told that it cannot be undone.
+
+use crate::blueprint::Blueprint;
+use crate::failure::EngineError;
+use crate::here::Here;
+use crate::snapshot::settled;
+use crate::travel::{self, Wish, is_at_rest};
+use crate::turn::Turn;
+use crate::{Engine, restore};
+use agar_core::snapshot::SnapshotKind;
+use agar_core::state::State;
+use agar_core::walls::BaseKind;
+use agar_store::{Sandbox, Snapshot};
+
+/// More than this is not cloned before a command.
+const CLONE_BYTES_MAX: u64 = 64 << 20;
+
+/// Words of a command that are kept in the note of a snapshot.
+const NOTE_CHARS_MAX: usize = 60;
+
+/// The way back from a command that is about to run.
+#[derive(Debug)]
+pub(crate) enum WayBack {
+    /// Nobody wants one.
+    Unwanted,
+    /// This snapshot shows the sandbox as it was.
+    To(Snapshot),
+    /// There is none, for this reason.
+    None(&'static str),
+}
+
+impl WayBack {
+    /// The snapshot, if there is one.
+    pub(crate) fn snapshot(&self) -> Option<&Snapshot> {
+        match self {
+            Self::To(snapshot) => Some(snapshot),
+            Self::Unwanted | Self::None(_) => None,
+        }
+    }
+}
+
+/// Takes a snapshot before a command, unless the last one still shows the sandbox as it is.
+pub(crate) fn before_run(
+    engine: &Engine,
+    here: &Here,
+    record: &Sandbox,
+    words: &[String],
+) -> Result<WayBack, EngineError> {
+    let _turn = Turn::take(&here.sandbox(record.id))?;
+    let record = settled(engine, here, record)?;
+    if !matches!(
+        record.state,
+        State::Running | State::Finished | State::Promoted
+    ) {
+        // Whoever puts the jail up says what is wrong.
+        return Ok(WayBack::Unwanted);
+    }
+    let blueprint = Blueprint::of(&record)?;
+    if record.base == BaseKind::Live && blueprint.copy.is_none() {
+        return Ok(WayBack::None("its base is live"));
+    }
+    if let Some(head) = record.head
+        && is_at_rest(&record, &blueprint)
+        && let Ok(snapshot) = here.read(|store| store.snapshot(head))
+    {
+        return Ok(WayBack::To(snapshot));
+    }
+    let note = note(words);
+    let wish = Wish {
+        name: None,
+        note: Some(&note),
+        kind: SnapshotKind::BeforeRun,
+    };
+    match travel::take_within(engine, here, (&record, &wish), CLONE_BYTES_MAX)? {
+        None => Ok(WayBack::None("too much would have to be copied for it")),
+        Some(took) => {
+            let record = here.read(|store| store.sandbox(record.id))?;
+            travel::tend(engine, &record)?;
+            Ok(WayBack::To(took.snapshot))
+        }
+    }
+}
+
+/// Returns a sandbox to what it was before a command that went too far. Answers the snapshot of what
+/// the command left.
+pub(crate) fn take_back(
+    engine: &Engine,
+    here: &Here,
+    record: &Sandbox,
+    target: &Snapshot,
+) -> Result<Option<Snapshot>, EngineError> {
+    let _turn = Turn::take(&here.sandbox(record.id))?;
+    let record = settled(engine, here, record)?;
+    Ok(restore::return_to(engine, here, &record, target)?.left)
+}
+
+/// `before npm install`, short enough for a list.
+fn note(words: &[String]) -> String {
+    let line = words.join(" ");
+    let line = agar_core::secret::redact(&line);
+    let mut short: String = line.chars().take(NOTE_CHARS_MAX).collect();
+    if short.len() < line.len() {
+        short.push('…');
+    }
+    format!("before {short}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_is_short_and_holds_no_secret() {
+        let words = |text: &str| vec![text.to_owned()];
+        assert_eq!(note(&words("npm install")), "before npm install");
+        assert_eq!(note(&words(&"x".repeat(500))).chars().count(), 68);
+        let secret = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
+        assert!(!note(&words(secret)).contains(secret));
+    }
+}
