@@ -4,6 +4,8 @@ pub(crate) mod apply;
 pub(crate) mod build;
 pub(crate) mod create;
 pub(crate) mod crowd;
+#[cfg(feature = "evolve")]
+pub(crate) mod evolve;
 pub(crate) mod exec;
 pub(crate) mod freeze;
 pub(crate) mod git;

@@ -29,6 +29,8 @@ const BENCHMARKS: &[(&str, Benchmark)] = &[
     ("rate", case::rate::run),
     ("memory", case::memory::run),
     ("crowd", case::crowd::run),
+    #[cfg(feature = "evolve")]
+    ("evolve", case::evolve::run),
 ];
 
 fn main() -> Result<()> {

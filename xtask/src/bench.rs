@@ -5,19 +5,26 @@ use agar_testkit::world;
 use anyhow::Result;
 use std::path::Path;
 
+/// The benchmark that needs the engines behind cells, and nothing of the command.
+const CELLS: &str = "evolve";
+
 /// Builds the measured programs as users get them and hands over to the benchmark program.
 pub(crate) fn run(root: &Path, words: &[&str]) -> Result<()> {
-    program::run(program::cargo(root).args(["build", "--release", "--package", "agar"]))?;
+    let filters: Vec<&str> = words
+        .iter()
+        .copied()
+        .filter(|word| !word.starts_with("--"))
+        .collect();
+    if filters != [CELLS] {
+        program::run(program::cargo(root).args(["build", "--release", "--package", "agar"]))?;
+    }
+    let cells = filters.is_empty() || filters.iter().any(|filter| CELLS.contains(filter));
+    let features: &[&str] = if cells { &["--features", CELLS] } else { &[] };
     program::run(
         program::cargo(root)
-            .args([
-                "run",
-                "--quiet",
-                "--release",
-                "--package",
-                "agar-bench",
-                "--",
-            ])
+            .args(["run", "--quiet", "--release", "--package", "agar-bench"])
+            .args(features)
+            .arg("--")
             .args(words)
             .env(world::PROGRAM_VARIABLE, root.join("target/release/agar"))
             .env(world::DIRECTORY_VARIABLE, root.join("target/tmp")),

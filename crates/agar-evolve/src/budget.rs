@@ -4,6 +4,8 @@
 //! allocates next. So the ceilings are read from the machine once, a part of them is set aside, and
 //! whoever would pass it is refused before anything is made.
 
+mod machine;
+
 use crate::failure::{NoRoom, Room};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,47 +22,19 @@ pub struct Ceilings {
 }
 
 impl Ceilings {
-    /// What this machine and process allow: four fifths of the mappings, and half of the
-    /// descriptors and of the memory that is free now.
-    ///
-    /// Where the machine does not say, its kernel's customary default is assumed.
+    /// What this machine and process allow now: four fifths of the mappings, and half of the
+    /// descriptors and of the memory that its limits and control groups leave, less what the process
+    /// has already.
     pub fn of_this_machine() -> Self {
-        let number = |path: &str| {
-            let text = fs_err::read_to_string(path).ok()?;
-            text.trim().parse::<u64>().ok()
-        };
-        let mappings = number("/proc/sys/vm/max_map_count").unwrap_or(65_530);
-        let descriptors = descriptors_allowed().unwrap_or(1_024);
-        let free = memory_available().unwrap_or(1 << 30);
-        let group = number("/sys/fs/cgroup/memory.max").unwrap_or(u64::MAX);
-        Self {
-            mappings: mappings / 5 * 4,
-            descriptors: descriptors / 2,
-            memory: free.min(group) / 2,
-        }
+        machine::Machine::this().ceilings()
     }
-}
-
-fn descriptors_allowed() -> Option<u64> {
-    let text = fs_err::read_to_string("/proc/self/limits").ok()?;
-    let line = text
-        .lines()
-        .find(|line| line.starts_with("Max open files"))?;
-    line.split_whitespace().nth(3)?.parse().ok()
-}
-
-fn memory_available() -> Option<u64> {
-    let text = fs_err::read_to_string("/proc/meminfo").ok()?;
-    let line = text
-        .lines()
-        .find(|line| line.starts_with("MemAvailable:"))?;
-    let kibibytes: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
-    Some(kibibytes << 10)
 }
 
 /// An amount of each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Cost {
+    /// Live cells, which are counted and not limited.
+    pub(crate) cells: u64,
     pub(crate) mappings: u64,
     pub(crate) descriptors: u64,
     pub(crate) memory: u64,
@@ -73,7 +47,7 @@ pub(crate) struct Budget {
     mappings: AtomicU64,
     descriptors: AtomicU64,
     memory: AtomicU64,
-    live: AtomicU64,
+    cells: AtomicU64,
 }
 
 /// A share of the budget, given back when it is dropped.
@@ -81,6 +55,8 @@ pub(crate) struct Budget {
 pub(crate) struct Permit {
     budget: Arc<Budget>,
     cost: Cost,
+    /// What it rests on: the code of a cell's genome.
+    rests_on: Option<Arc<Permit>>,
 }
 
 impl Budget {
@@ -90,7 +66,7 @@ impl Budget {
             mappings: AtomicU64::new(0),
             descriptors: AtomicU64::new(0),
             memory: AtomicU64::new(0),
-            live: AtomicU64::new(0),
+            cells: AtomicU64::new(0),
         }
     }
 
@@ -100,8 +76,10 @@ impl Budget {
         let mut permit = Permit {
             budget: Arc::clone(self),
             cost: Cost::default(),
+            rests_on: None,
         };
-        self.live.fetch_add(1, Ordering::Relaxed);
+        self.cells.fetch_add(cost.cells, Ordering::Relaxed);
+        permit.cost.cells = cost.cells;
         take(
             &self.mappings,
             cost.mappings,
@@ -131,15 +109,15 @@ impl Budget {
         self.ceilings
     }
 
-    /// What is taken, and by how many permits.
-    pub(crate) fn in_use(&self) -> (Cost, u64) {
+    /// What is taken.
+    pub(crate) fn in_use(&self) -> Cost {
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        let cost = Cost {
+        Cost {
+            cells: read(&self.cells),
             mappings: read(&self.mappings),
             descriptors: read(&self.descriptors),
             memory: read(&self.memory),
-        };
-        (cost, read(&self.live))
+        }
     }
 }
 
@@ -155,17 +133,18 @@ fn take(count: &AtomicU64, amount: u64, ceiling: u64, room: Room) -> Result<(), 
 }
 
 impl Permit {
-    /// Corrects the memory to what the cell has come to use. It may pass the ceiling: the memory is
-    /// there already, and the next one to ask is refused.
-    pub(crate) fn correct_memory(&mut self, memory: u64) {
-        if memory == self.cost.memory {
-            return;
-        }
-        self.budget.memory.fetch_add(memory, Ordering::Relaxed);
-        self.budget
-            .memory
-            .fetch_sub(self.cost.memory, Ordering::Relaxed);
-        self.cost.memory = memory;
+    /// This permit, which keeps another as long as it lasts.
+    pub(crate) fn resting_on(mut self, other: Arc<Self>) -> Self {
+        self.rests_on = Some(other);
+        self
+    }
+
+    /// Corrects the account after growth. It may pass the ceiling: the memory is there already, and
+    /// the next one to ask is refused.
+    pub(crate) fn grow_to(&mut self, memory: u64) {
+        let more = memory.saturating_sub(self.cost.memory);
+        self.budget.memory.fetch_add(more, Ordering::Relaxed);
+        self.cost.memory += more;
     }
 
     /// What it holds.
@@ -177,6 +156,7 @@ impl Permit {
 impl Drop for Permit {
     fn drop(&mut self) {
         let Cost {
+            cells,
             mappings,
             descriptors,
             memory,
@@ -186,7 +166,7 @@ impl Drop for Permit {
             .descriptors
             .fetch_sub(descriptors, Ordering::Relaxed);
         self.budget.memory.fetch_sub(memory, Ordering::Relaxed);
-        self.budget.live.fetch_sub(1, Ordering::Relaxed);
+        self.budget.cells.fetch_sub(cells, Ordering::Relaxed);
     }
 }
 
@@ -204,6 +184,7 @@ mod tests {
 
     fn cost(mappings: u64, descriptors: u64, memory: u64) -> Cost {
         Cost {
+            cells: 1,
             mappings,
             descriptors,
             memory,
@@ -216,9 +197,9 @@ mod tests {
         let held = budget.admit(cost(6, 6, 6)).unwrap();
         let refused = budget.admit(cost(4, 4, 5)).unwrap_err();
         assert_eq!(refused.room, Room::Memory);
-        assert_eq!(budget.in_use(), (cost(6, 6, 6), 1));
+        assert_eq!(budget.in_use(), cost(6, 6, 6));
         drop(held);
-        assert_eq!(budget.in_use(), (Cost::default(), 0));
+        assert_eq!(budget.in_use(), Cost::default());
     }
 
     #[test]
@@ -234,10 +215,10 @@ mod tests {
     fn growth_is_counted_and_given_back() {
         let budget = budget();
         let mut permit = budget.admit(cost(0, 0, 2)).unwrap();
-        permit.correct_memory(9);
+        permit.grow_to(9);
         assert!(budget.admit(cost(0, 0, 2)).is_err());
         drop(permit);
-        assert_eq!(budget.in_use().0, Cost::default());
+        assert_eq!(budget.in_use(), Cost::default());
     }
 
     #[test]

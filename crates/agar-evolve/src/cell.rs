@@ -334,6 +334,26 @@ impl Cell {
         Ok(())
     }
 
+    /// Moves an awake cell into compiled code once its genome has earned that. Should there be no
+    /// way, it stays where it is: the answers are the same.
+    fn tier_up(&mut self) {
+        let Body::Awake(instance, _) = &mut self.body else {
+            return;
+        };
+        let facts = self.genome.facts();
+        let due = instance.tier() == Tier::Light && facts.portable;
+        if !due || !self.incubator.prefers_compiled(&self.genome) {
+            return;
+        }
+        let image = Image::of(instance, facts);
+        let Ok((mut instance, permit)) = self.hatch(&self.genome) else {
+            return;
+        };
+        if instance.tier() == Tier::Heavy && image.put(&mut instance, facts).is_ok() {
+            self.body = Body::Awake(instance, permit);
+        }
+    }
+
     fn exchange(&mut self, verb: Verb, input: &[u8]) -> Result<Vec<u8>, CellError> {
         match self.run(|talk| talk.exchange(verb, input))? {
             Reply::Bytes(bytes) => Ok(bytes),
@@ -356,6 +376,7 @@ impl Cell {
         act: impl FnOnce(&mut Talk<'_>) -> Result<T, Halt>,
     ) -> Result<T, CellError> {
         self.wake()?;
+        self.tier_up();
         match self.account(act)? {
             Ok(value) => Ok(value),
             Err(halt) => Err(self.failed(halt)),
@@ -379,8 +400,12 @@ impl Cell {
         if instance.tier() == Tier::Light {
             self.genome.code().note_work(ran.instructions);
         }
-        if facts.memory.is_some() {
-            permit.correct_memory(Incubator::live_bytes(instance.memory().len()));
+        let size = instance.memory().len();
+        if facts
+            .memory
+            .is_some_and(|memory| size > (memory.initial as usize) << 16)
+        {
+            permit.grow_to(Incubator::live_bytes(size));
         }
         Ok(ran.outcome)
     }

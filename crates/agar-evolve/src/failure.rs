@@ -114,6 +114,9 @@ pub enum CellError {
     /// This process has no room for another live cell.
     #[error(transparent)]
     NoRoom(#[from] NoRoom),
+    /// Compiled cells were asked for in a build that cannot compile.
+    #[error("this build of agar has no compiling engine")]
+    NoCompiler,
     /// An engine failed in a way that no genome should be able to cause.
     #[error("an engine failed: {0}")]
     Engine(String),
@@ -161,6 +164,7 @@ impl Fault for CellError {
             Self::NoFunction { .. } | Self::NoVersion { .. } => Kind::NotFound,
             Self::Arguments { .. } => Kind::Invalid,
             Self::Crashed => Kind::Conflict,
+            Self::NoCompiler => Kind::Unsupported,
             Self::NoRoom(error) => error.kind(),
             Self::Engine(_) => Kind::Internal,
         }

@@ -21,7 +21,7 @@ use crate::tree::Tree;
 use crate::value::ValueType;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use wasmparser::ValType;
 
 /// The name of a genome: a hash of its code as it was given, before the counters.
@@ -148,13 +148,22 @@ impl Facts {
 #[derive(Clone)]
 pub struct Genome(Arc<Contents>);
 
+/// What is not needed for an expression to live is made when somebody asks for it.
 struct Contents {
-    id: GenomeId,
-    wasm: Box<[u8]>,
-    module: Box<[u8]>,
+    tree: Option<Tree>,
+    id: OnceLock<GenomeId>,
+    wasm: OnceLock<Box<[u8]>>,
+    module: OnceLock<Box<[u8]>>,
     facts: Facts,
     pub(crate) code: crate::engine::Code,
 }
+
+/// Expressions of at most so many nodes and arguments break no rule that allows modules of
+/// [`SMALL_BYTES`] and frames of [`SMALL_SLOTS`].
+const SMALL_NODES: usize = 512;
+const SMALL_ARGUMENTS: u16 = 64;
+const SMALL_BYTES: usize = 32 << 10;
+const SMALL_SLOTS: u32 = 1_024;
 
 impl Genome {
     /// Checks a WebAssembly module and gives it its counters.
@@ -162,9 +171,10 @@ impl Genome {
         let survey = survey::read(wasm, rules)?;
         let module = rebuild::module(wasm, &survey, rules)?;
         Ok(Self(Arc::new(Contents {
-            id: GenomeId::of(wasm),
-            wasm: wasm.into(),
-            module: module.into(),
+            tree: None,
+            id: GenomeId::of(wasm).into(),
+            wasm: OnceLock::from(Box::<[u8]>::from(wasm)),
+            module: OnceLock::from(module.into_boxed_slice()),
             facts: facts(&survey, rules),
             code: crate::engine::Code::default(),
         })))
@@ -189,22 +199,47 @@ impl Genome {
 
     /// The same for an expression, as a module that exports `f`.
     pub fn from_tree(tree: &Tree, rules: &Rules) -> Result<Self, GenomeError> {
-        Self::from_wasm(&tree.encode()?, rules)
+        let small = tree.nodes().len() <= SMALL_NODES
+            && tree.arguments() <= SMALL_ARGUMENTS
+            && rules.module_bytes_max.min(rules.function_bytes_max) >= SMALL_BYTES
+            && rules.frame_slots_max >= SMALL_SLOTS
+            && rules.functions_max.min(rules.items_max) >= 1;
+        if !small {
+            return Self::from_wasm(&tree.encode()?, rules);
+        }
+        Ok(Self(Arc::new(Contents {
+            tree: Some(tree.clone()),
+            id: OnceLock::new(),
+            wasm: OnceLock::new(),
+            module: OnceLock::new(),
+            facts: facts_of_tree(tree),
+            code: crate::engine::Code::default(),
+        })))
+    }
+
+    /// The expression that it was made of, where it was made of a small one.
+    pub fn tree(&self) -> Option<&Tree> {
+        self.0.tree.as_ref()
     }
 
     /// Its name.
     pub fn id(&self) -> GenomeId {
-        self.0.id
+        *self.0.id.get_or_init(|| GenomeId::of(self.wasm()))
     }
 
     /// The code as it was given.
     pub fn wasm(&self) -> &[u8] {
-        &self.0.wasm
+        let encoded = || self.tree().map(Tree::encoded).unwrap_or_default();
+        self.0.wasm.get_or_init(|| encoded().into())
     }
 
     /// The code as engines load it.
     pub(crate) fn module(&self) -> &[u8] {
-        &self.0.module
+        self.0.module.get_or_init(|| {
+            // No rule can refuse a small expression; were one to, the engines would refuse nothing.
+            let whole = Self::from_wasm(self.wasm(), &Rules::default());
+            whole.map(|it| it.module().into()).unwrap_or_default()
+        })
     }
 
     /// What is known of it.
@@ -221,8 +256,8 @@ impl Genome {
 impl fmt::Debug for Genome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Genome")
-            .field("id", &self.0.id)
-            .field("bytes", &self.0.wasm.len())
+            .field("id", &self.id())
+            .field("bytes", &self.wasm().len())
             .finish_non_exhaustive()
     }
 }
@@ -251,6 +286,27 @@ fn facts(survey: &Survey<'_>, rules: &Rules) -> Facts {
         globals,
         portable,
         metered,
+    }
+}
+
+/// What reading the module of an expression would say.
+fn facts_of_tree(tree: &Tree) -> Facts {
+    let function = Function {
+        name: crate::tree::ENTRY.to_owned(),
+        params: vec![ValueType::F64; usize::from(tree.arguments())],
+        results: vec![ValueType::F64],
+        cost: Some(tree.cost()),
+    };
+    Facts {
+        functions: vec![function],
+        functions_defined: 1,
+        memory: None,
+        table_elements: None,
+        imports: Vec::new(),
+        operations: Operations::NONE,
+        globals: Vec::new(),
+        portable: true,
+        metered: false,
     }
 }
 

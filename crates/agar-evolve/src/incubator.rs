@@ -1,9 +1,13 @@
 //! What keeps cells alive: engines, room and the time, shared by all cells of a process.
 
+mod shelf;
+
+use self::shelf::{Shelf, Shelved};
 use crate::budget::{Budget, Ceilings, Cost, Permit};
 use crate::cell::{Cell, CellId, Spec};
-use crate::engine::Instance;
+use crate::engine::heavy::Pool;
 use crate::engine::host::Halt;
+use crate::engine::{Instance, has_earned_compiling};
 use crate::failure::CellError;
 use crate::genome::Genome;
 use agar_core::seam::{Clock, Timestamp};
@@ -11,17 +15,35 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// Where genomes run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Engines {
+    /// Interpreted first, compiled once a genome has earned it.
+    #[default]
+    Automatic,
+    /// Interpreted always.
+    Light,
+    /// Compiled always: for those who measure, or know better.
+    Heavy,
+}
+
 /// What an incubator goes by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// What cells may take of the process.
     pub ceilings: Ceilings,
+    /// Where genomes run.
+    pub engines: Engines,
+    /// How many compiled genomes are kept beyond those that live.
+    pub compiled_kept: usize,
 }
 
 impl Default for Settings {
     fn default() -> Self {
         Self {
             ceilings: Ceilings::of_this_machine(),
+            engines: Engines::Automatic,
+            compiled_kept: 1_024,
         }
     }
 }
@@ -34,6 +56,8 @@ struct Shared {
     budget: Arc<Budget>,
     clock: Arc<dyn Clock>,
     last_cell: AtomicU64,
+    engines: Engines,
+    shelf: Shelf,
 }
 
 /// What cells take at the moment.
@@ -56,6 +80,8 @@ impl Incubator {
             budget: Arc::new(Budget::new(settings.ceilings)),
             clock,
             last_cell: AtomicU64::new(0),
+            engines: settings.engines,
+            shelf: Shelf::new(settings.compiled_kept),
         }))
     }
 
@@ -67,9 +93,9 @@ impl Incubator {
 
     /// What cells take at the moment.
     pub fn in_use(&self) -> InUse {
-        let (cost, live) = self.0.budget.in_use();
+        let cost = self.0.budget.in_use();
         InUse {
-            live,
+            live: cost.cells,
             mappings: cost.mappings,
             descriptors: cost.descriptors,
             memory: cost.memory,
@@ -92,14 +118,70 @@ impl Incubator {
 
     /// Brings an instance to life, if there is room.
     pub(crate) fn hatch(&self, genome: &Genome) -> Result<(Instance, Permit), Hatch> {
+        if let Some(compiled) = self.compiled(genome)? {
+            match self.hatch_compiled(genome, &compiled) {
+                // The interpreter may still have room.
+                Err(Hatch::NoRoom(_) | Hatch::Halt(Halt::NoPlace))
+                    if self.0.engines == Engines::Automatic => {}
+                hatched => return hatched,
+            }
+        }
         let pages = genome.facts().memory.map_or(0, |memory| memory.initial);
         let cost = Cost {
+            cells: 1,
             memory: Self::live_bytes((pages as usize) << 16),
             ..Cost::default()
         };
         let permit = self.0.budget.admit(cost).map_err(Hatch::NoRoom)?;
         let instance = Instance::light(genome).map_err(Hatch::Halt)?;
         Ok((instance, permit))
+    }
+
+    /// Whether an interpreted cell of this genome had better be compiled by now.
+    pub(crate) fn prefers_compiled(&self, genome: &Genome) -> bool {
+        self.0.engines == Engines::Automatic && has_earned_compiling(genome)
+    }
+
+    fn hatch_compiled(
+        &self,
+        genome: &Genome,
+        compiled: &Arc<Shelved>,
+    ) -> Result<(Instance, Permit), Hatch> {
+        let cost = match (Pool::of(genome.facts()), genome.facts().memory) {
+            (Pool::Tiny, _) | (Pool::Standard, None) => Cost {
+                cells: 1,
+                memory: INSTANCE_BYTES * 4,
+                ..Cost::default()
+            },
+            // Only pages that are touched take memory, and the account is corrected after each run.
+            (Pool::Standard, Some(_)) => Cost {
+                cells: 1,
+                memory: INSTANCE_BYTES * 8,
+                mappings: 3,
+                descriptors: 0,
+            },
+        };
+        let permit = self.0.budget.admit(cost).map_err(Hatch::NoRoom)?;
+        let instance = Instance::heavy(compiled).map_err(Hatch::Halt)?;
+        Ok((instance, permit.resting_on(compiled.permit())))
+    }
+
+    /// The genome's native code, where it is to be used.
+    fn compiled(&self, genome: &Genome) -> Result<Option<Arc<Shelved>>, Hatch> {
+        let compile = || self.0.shelf.get_or_compile(genome, &self.0.budget);
+        match self.0.engines {
+            Engines::Light => Ok(None),
+            Engines::Heavy => compile().map(Some),
+            Engines::Automatic if !has_earned_compiling(genome) => Ok(None),
+            Engines::Automatic => match compile() {
+                Ok(compiled) => Ok(Some(compiled)),
+                Err(Hatch::NoRoom(_)) => Ok(None),
+                Err(Hatch::Halt(_)) => {
+                    genome.code().give_up_compiling();
+                    Ok(None)
+                }
+            },
+        }
     }
 }
 

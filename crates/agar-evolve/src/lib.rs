@@ -82,7 +82,7 @@ pub use crate::genome::{
     Facts, Function, Genome, GenomeError, GenomeId, Import, NotAGenomeId, Operation, Operations,
     Pages, Rules,
 };
-pub use crate::incubator::{InUse, Incubator, Settings};
+pub use crate::incubator::{Engines, InUse, Incubator, Settings};
 pub use crate::limits::{INSTRUCTIONS_MAX, Limits, STACK_SLOTS_MAX};
 pub use crate::search::{Plan, Search};
 pub use crate::task::{Bench, Task};

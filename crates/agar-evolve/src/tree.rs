@@ -5,8 +5,12 @@
 //! be cut out and put elsewhere.
 
 mod encode;
+mod evaluate;
 mod formula;
 mod text;
+
+pub(crate) use self::encode::ENTRY;
+pub(crate) use self::evaluate::{Desk, ROW};
 
 pub use self::text::NotATree;
 
@@ -249,8 +253,8 @@ fn apply(operator: Operator, operands: &[f64]) -> f64 {
         Operator::Mul => a * b,
         Operator::Div if b == 0.0 => 1.0,
         Operator::Div => a / b,
-        Operator::Min => extreme(a, b, a < b || (a <= b && a.is_sign_negative())),
-        Operator::Max => extreme(a, b, a > b || (a >= b && a.is_sign_positive())),
+        Operator::Min => lesser(a, b),
+        Operator::Max => greater(a, b),
         Operator::Neg => -a,
         Operator::Abs => a.abs(),
         Operator::Sqrt => a.abs().sqrt(),
@@ -263,6 +267,16 @@ fn apply(operator: Operator, operands: &[f64]) -> f64 {
             }
         }
     }
+}
+
+/// WebAssembly's minimum.
+fn lesser(a: f64, b: f64) -> f64 {
+    extreme(a, b, a < b || (a <= b && a.is_sign_negative()))
+}
+
+/// WebAssembly's maximum.
+fn greater(a: f64, b: f64) -> f64 {
+    extreme(a, b, a > b || (a >= b && a.is_sign_positive()))
 }
 
 /// WebAssembly's minimum and maximum: a NaN among the operands wins, and zeros are ordered.

@@ -62,6 +62,14 @@ impl Value {
         }
     }
 
+    /// The number, if it is a 64-bit floating-point one.
+    pub(crate) const fn f64(self) -> Option<f64> {
+        match self {
+            Self::F64(value) => Some(value),
+            Self::I32(_) | Self::I64(_) | Self::F32(_) => None,
+        }
+    }
+
     /// Its bits, widened.
     pub const fn bits(self) -> u64 {
         match self {

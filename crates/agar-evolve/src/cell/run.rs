@@ -3,7 +3,7 @@
 use super::converse::Talk;
 use crate::engine::Instance;
 use crate::engine::host::{Halt, Stop};
-use crate::failure::CellError;
+use crate::failure::{CellError, NoRoom, Room};
 use crate::genome::Facts;
 use crate::limits::Limits;
 use std::time::Instant;
@@ -55,6 +55,15 @@ pub(super) fn explain(halt: Halt, limits: &Limits) -> CellError {
             limit: limits.stack_slots,
         },
         Halt::EngineStack => CellError::EngineStack,
+        Halt::NoMemory => CellError::NoRoom(NoRoom {
+            room: Room::Memory,
+            limit: 0,
+        }),
+        Halt::NoCompiler => CellError::NoCompiler,
+        Halt::NoPlace => CellError::NoRoom(NoRoom {
+            room: Room::Places,
+            limit: 0,
+        }),
         Halt::NoFunction(name) => CellError::NoFunction {
             name: name.to_owned(),
         },

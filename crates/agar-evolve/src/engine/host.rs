@@ -7,9 +7,10 @@ use crate::failure::Trap;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Instructions that are granted at a time. A run under a deadline looks at the clock between
-/// grants, so this is also how far it can overrun.
-const GRANT: u64 = 32_768;
+/// Instructions that are granted at a time to a run under a deadline. It looks at the clock between
+/// grants, so this is also how far it can overrun: an instruction that misses every cache and
+/// touches memory for the first time takes a microsecond. Without a deadline all are granted at once.
+const GRANT: u64 = 2_048;
 
 /// Why the host ended a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +37,17 @@ pub(crate) enum Halt {
     /// The genome's own depth counter.
     Stack,
     EngineStack,
+    /// The machine has no memory for it.
+    NoMemory,
+    /// The engine's pool is full.
+    #[cfg_attr(
+        not(feature = "native"),
+        expect(dead_code, reason = "pools are compiled cells'")
+    )]
+    NoPlace,
+    /// This build has no compiling engine.
+    #[cfg_attr(feature = "native", expect(dead_code, reason = "this build has one"))]
+    NoCompiler,
     NoFunction(&'static str),
     Engine(String),
 }
@@ -72,12 +84,20 @@ impl Host {
         deadline: Option<Instant>,
         output: u32,
     ) -> i64 {
-        let grant = instructions.min(GRANT);
-        self.left = instructions - grant;
         self.deadline = deadline;
+        let grant = instructions.min(self.grant_most());
+        self.left = instructions - grant;
         self.output_left = output;
         self.artifacts.clear();
         grant.cast_signed()
+    }
+
+    const fn grant_most(&self) -> u64 {
+        if self.deadline.is_some() {
+            GRANT
+        } else {
+            u64::MAX
+        }
     }
 
     /// What is left of the run's budget, given what is left of the grant.
@@ -98,7 +118,7 @@ impl Host {
         {
             return Err(Stop::Deadline);
         }
-        let grant = self.left.min(GRANT.max(owed));
+        let grant = self.left.min(self.grant_most().max(owed));
         self.left -= grant;
         Ok(rest.saturating_add_unsigned(grant))
     }
@@ -199,14 +219,19 @@ mod tests {
 
     #[test]
     fn grants_add_up_to_the_budget_exactly() {
-        for budget in [0, 1, GRANT - 1, GRANT, GRANT + 1, 10 * GRANT + 7] {
+        let never = Instant::now() + std::time::Duration::from_hours(1_000);
+        let spend = |budget, deadline| {
             let mut host = Host::default();
-            let mut left = host.begin(budget, None, 0);
+            let mut left = host.begin(budget, deadline, 0);
             let mut spent = 0;
             while host.charge(&mut left, 1).is_ok() {
                 spent += 1;
             }
-            assert_eq!(spent, budget);
+            spent
+        };
+        for budget in [0, 1, GRANT - 1, GRANT, GRANT + 1, 10 * GRANT + 7] {
+            assert_eq!(spend(budget, None), budget);
+            assert_eq!(spend(budget, Some(never)), budget);
         }
     }
 

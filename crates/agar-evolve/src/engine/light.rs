@@ -7,6 +7,7 @@ use super::host::{Halt, Host, Stop, copy_cost};
 use crate::failure::Trap;
 use crate::genome::{Facts, Genome, rebuild};
 use crate::value::{Value, ValueType};
+use wasmi::errors::{ErrorKind, InstantiationError, MemoryError, TableError};
 use wasmi::{Caller, Config, Engine, Error, Extern, Func, Global, Memory, Store, TrapCode, Val};
 
 impl wasmi::errors::HostError for Stop {}
@@ -104,7 +105,7 @@ impl Light {
         results: &mut [Value],
     ) -> Result<(), Halt> {
         let function = self.instance.get_func(&self.store, name);
-        let function = function.ok_or_else(missing)?;
+        let function = function.ok_or_else(super::missing)?;
         let arguments: Vec<Val> = arguments.iter().map(|value| to_val(*value)).collect();
         let mut answers: Vec<Val> = results.iter().map(|value| to_val(*value)).collect();
         let called = function.call(&mut self.store, &arguments, &mut answers);
@@ -124,7 +125,7 @@ impl Light {
         out: &mut Vec<f64>,
     ) -> Result<(), Halt> {
         let function = self.instance.get_func(&self.store, name);
-        let function = function.ok_or_else(missing)?;
+        let function = function.ok_or_else(super::missing)?;
         let mut arguments = vec![Val::F64(0.0.into()); arity];
         let mut answer = [Val::F64(0.0.into())];
         for point in points.chunks_exact(arity.max(1)) {
@@ -135,7 +136,7 @@ impl Light {
             let called = function.call(&mut self.store, &arguments, &mut answer);
             called.map_err(|error| self.halt(&error))?;
             let [Val::F64(value)] = &answer else {
-                return Err(missing());
+                return Err(super::missing());
             };
             out.push(f64::from(*value));
         }
@@ -182,11 +183,6 @@ impl Light {
         }
         halt(error)
     }
-}
-
-/// Callers look at the facts first, so this is ours to mend.
-fn missing() -> Halt {
-    Halt::Engine("an exported function is not there".to_owned())
 }
 
 /// The functions that the genome imports, in its order; the meter comes last.
@@ -301,12 +297,31 @@ fn from_val(value: &Val) -> Value {
     }
 }
 
+/// A segment that does not fit is a trap like any other, though this engine has other words for it.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "what no checked genome can cause"
+)]
+fn segment(kind: &ErrorKind) -> Option<Halt> {
+    match kind {
+        ErrorKind::Instantiation(InstantiationError::ElementSegmentDoesNotFit { .. })
+        | ErrorKind::Table(TableError::InitOutOfBounds | TableError::CopyOutOfBounds) => {
+            Some(Halt::Trap(Trap::TableOutOfBounds))
+        }
+        ErrorKind::Memory(MemoryError::OutOfBoundsAccess) => {
+            Some(Halt::Trap(Trap::MemoryOutOfBounds))
+        }
+        ErrorKind::Memory(MemoryError::OutOfSystemMemory) => Some(Halt::NoMemory),
+        _ => None,
+    }
+}
+
 fn halt(error: &Error) -> Halt {
     if let Some(stop) = error.downcast_ref::<Stop>() {
         return Halt::Stop(*stop);
     }
     let Some(code) = error.as_trap_code() else {
-        return Halt::Engine(error.to_string());
+        return segment(error.kind()).unwrap_or_else(|| Halt::Engine(error.to_string()));
     };
     match code {
         TrapCode::UnreachableCodeReached => Halt::Trap(Trap::Unreachable),
@@ -318,8 +333,7 @@ fn halt(error: &Error) -> Halt {
         TrapCode::BadConversionToInteger => Halt::Trap(Trap::BadConversion),
         TrapCode::BadSignature => Halt::Trap(Trap::BadSignature),
         TrapCode::StackOverflow => Halt::EngineStack,
-        TrapCode::OutOfFuel | TrapCode::GrowthOperationLimited | TrapCode::OutOfSystemMemory => {
-            Halt::Engine(error.to_string())
-        }
+        TrapCode::OutOfSystemMemory => Halt::NoMemory,
+        TrapCode::OutOfFuel | TrapCode::GrowthOperationLimited => Halt::Engine(error.to_string()),
     }
 }

@@ -23,9 +23,12 @@ use wasmparser::{
 pub(crate) enum Change {
     /// Make the NaN on top of the stack canonical. First of its offset: it belongs to what precedes.
     Canonical(Width),
+    /// Keep the condition on top of the stack in a local as well: see [`operator::parts_choice`].
+    Part,
     /// Charge this many instructions.
     Charge(u64),
-    /// Charge by the number on top of the stack; fills and copies end here, others go on as they are.
+    /// Charge by the number on top of the stack; fills, copies and growth end here, others go on as
+    /// they are.
     Bulk { bulk: Bulk, end: usize },
     /// A call, to be written again with the function's new index.
     Call { function: u32, end: usize },
@@ -39,9 +42,10 @@ impl Change {
     const fn rank(&self) -> u8 {
         match self {
             Self::Canonical(_) => 0,
-            Self::Charge(_) => 1,
-            Self::Bulk { .. } => 2,
-            Self::Call { .. } | Self::Reference { .. } | Self::Return { .. } => 3,
+            Self::Part => 1,
+            Self::Charge(_) => 2,
+            Self::Bulk { .. } => 3,
+            Self::Call { .. } | Self::Reference { .. } | Self::Return { .. } => 4,
         }
     }
 }
@@ -174,6 +178,8 @@ struct Walk<'a> {
     dead: bool,
     found: Found,
     instructions: u32,
+    /// Whether the instruction before compares floating-point numbers.
+    after_comparison: bool,
 }
 
 /// What keeps a function's cost from being one number.
@@ -201,6 +207,7 @@ impl<'a> Walk<'a> {
             dead: false,
             found: Found::default(),
             instructions: 0,
+            after_comparison: false,
         }
     }
 
@@ -255,6 +262,9 @@ impl<'a> Walk<'a> {
         } else {
             self.note_reference(operator, place.end)
         };
+        let parts = operator::parts_choice(operator, self.after_comparison);
+        let change = change.or(parts.then_some(Change::Part));
+        self.after_comparison = operator::compares_numbers(operator);
         if let Some(change) = change {
             let at = place.start;
             self.edits.push(Edit { at, change });
@@ -416,6 +426,7 @@ impl<'a> Walk<'a> {
             .map(|edit| match edit.change {
                 Change::Charge(cost) => cost,
                 Change::Canonical(_)
+                | Change::Part
                 | Change::Bulk { .. }
                 | Change::Call { .. }
                 | Change::Reference { .. }

@@ -7,9 +7,6 @@ use wasm_encoder::{BlockType, Encode, InstructionSink, ValType};
 /// The least that a frame counts for: a call costs the engines something even without locals.
 pub(crate) const FRAME_SLOTS_MIN: u32 = 16;
 
-/// What one page of memory costs: about what clearing it takes.
-const PAGE_COST: i64 = 4_096;
-
 /// Where the additions of a module have their places.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Layout {
@@ -133,11 +130,11 @@ pub(crate) fn function(
 /// Where the original goes on after the edit, if the edit is to be made at all.
 fn replace(edit: &Edit, layout: Option<Layout>, wrapped: bool) -> Option<usize> {
     match edit.change {
-        Change::Canonical(_) => Some(edit.at),
+        Change::Canonical(_) | Change::Part => Some(edit.at),
         Change::Charge(_) => layout.map(|_| edit.at),
         Change::Bulk { bulk, end } => layout.map(|_| match bulk {
-            Bulk::Fill | Bulk::Copy => end,
-            Bulk::Bytes | Bulk::Elements | Bulk::Pages | Bulk::Slots => edit.at,
+            Bulk::Fill | Bulk::Copy | Bulk::Pages => end,
+            Bulk::Bytes | Bulk::Elements | Bulk::Slots => edit.at,
         }),
         Change::Call { end, .. } | Change::Reference { end, .. } => layout.map(|_| end),
         Change::Return { end, .. } => wrapped.then_some(end),
@@ -147,6 +144,9 @@ fn replace(edit: &Edit, layout: Option<Layout>, wrapped: bool) -> Option<usize> 
 fn write(change: &Change, layout: Option<Layout>, scratch: &mut Scratch, code: &mut Vec<u8>) {
     match (change, layout) {
         (Change::Canonical(width), _) => canonical(*width, scratch.number(*width), code),
+        (Change::Part, _) => {
+            InstructionSink::new(code).local_tee(scratch.count());
+        }
         (Change::Charge(cost), Some(layout)) => {
             let cost = i64::try_from(*cost).unwrap_or(i64::MAX);
             charge(layout, scratch.fuel(), code, |sink| {
@@ -155,7 +155,8 @@ fn write(change: &Change, layout: Option<Layout>, scratch: &mut Scratch, code: &
         }
         (Change::Bulk { bulk, .. }, Some(layout)) => match bulk {
             Bulk::Fill | Bulk::Copy => super::piece::by_pieces(*bulk, layout, scratch, code),
-            Bulk::Bytes | Bulk::Elements | Bulk::Pages | Bulk::Slots => {
+            Bulk::Pages => super::piece::growth(layout, scratch, code),
+            Bulk::Bytes | Bulk::Elements | Bulk::Slots => {
                 by_count(*bulk, layout, scratch, code);
             }
         },
@@ -207,7 +208,7 @@ fn by_count(bulk: Bulk, layout: Layout, scratch: &mut Scratch, code: &mut Vec<u8
     let fuel = scratch.fuel();
     InstructionSink::new(code).local_set(count);
     charge(layout, fuel, code, |sink| match bulk {
-        Bulk::Bytes | Bulk::Fill | Bulk::Copy => {
+        Bulk::Bytes | Bulk::Fill | Bulk::Copy | Bulk::Pages => {
             sink.local_get(count)
                 .i64_extend_i32_u()
                 .i64_const(3)
@@ -216,19 +217,16 @@ fn by_count(bulk: Bulk, layout: Layout, scratch: &mut Scratch, code: &mut Vec<u8
         Bulk::Elements => {
             sink.local_get(count).i64_extend_i32_u();
         }
-        Bulk::Pages => up_to(sink, count, layout.pages_max, PAGE_COST),
-        Bulk::Slots => up_to(sink, count, layout.elements_max, 1),
+        Bulk::Slots => up_to(sink, count, layout.elements_max),
     });
     InstructionSink::new(code).local_get(count);
 }
 
-/// So much for each of `count`, but nothing for more than can be had.
-fn up_to(sink: &mut InstructionSink<'_>, count: u32, most: u32, each: i64) {
+/// One for each of `count`, but nothing for more than can be had.
+fn up_to(sink: &mut InstructionSink<'_>, count: u32, most: u32) {
     sink.i64_const(0)
         .local_get(count)
         .i64_extend_i32_u()
-        .i64_const(each)
-        .i64_mul()
         .local_get(count)
         .i32_const(most.cast_signed())
         .i32_gt_u()

@@ -54,21 +54,10 @@ pub(crate) fn makes_nan(operator: &Operator<'_>) -> Option<Width> {
 pub(crate) fn is_blind_to_nan_bits(operator: &Operator<'_>) -> bool {
     use Operator as O;
     makes_nan(operator).is_some()
+        || compares_numbers(operator)
         || matches!(
             operator,
             O::Drop
-                | O::F32Eq
-                | O::F32Ne
-                | O::F32Lt
-                | O::F32Gt
-                | O::F32Le
-                | O::F32Ge
-                | O::F64Eq
-                | O::F64Ne
-                | O::F64Lt
-                | O::F64Gt
-                | O::F64Le
-                | O::F64Ge
                 | O::I32TruncF32S
                 | O::I32TruncF32U
                 | O::I32TruncF64S
@@ -88,6 +77,37 @@ pub(crate) fn is_blind_to_nan_bits(operator: &Operator<'_>) -> bool {
         )
 }
 
+/// Whether the instruction compares floating-point numbers.
+pub(crate) fn compares_numbers(operator: &Operator<'_>) -> bool {
+    use Operator as O;
+    matches!(
+        operator,
+        O::F32Eq
+            | O::F32Ne
+            | O::F32Lt
+            | O::F32Gt
+            | O::F32Le
+            | O::F32Ge
+            | O::F64Eq
+            | O::F64Ne
+            | O::F64Lt
+            | O::F64Gt
+            | O::F64Le
+            | O::F64Ge
+    )
+}
+
+/// Whether the condition of a choice has to be kept apart from the choice.
+///
+/// The interpreter (wasmi 2.0.0) joins `i32.eqz`, or a comparison with zero, and `select` into one
+/// instruction, and then reads the condition from the wrong place if what is compared is a local:
+/// `(select (local.get 0) (local.get 1) (i32.eqz (local.get 2)))` may choose by whatever was computed
+/// last. With a local in between they are not joined.
+pub(crate) fn parts_choice(operator: &Operator<'_>, after_comparison: bool) -> bool {
+    use Operator as O;
+    matches!(operator, O::Select | O::TypedSelect { .. }) && !after_comparison
+}
+
 /// What an instruction costs beyond itself, by the number on top of the stack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Bulk {
@@ -99,7 +119,8 @@ pub(crate) enum Bulk {
     Copy,
     /// One for each element.
     Elements,
-    /// Per page of memory that can be had; nothing for a request that will be turned down.
+    /// Per page of memory that can be had, some at a time; nothing for a request that will be
+    /// turned down.
     Pages,
     /// Per element of table that can be had.
     Slots,

@@ -25,6 +25,11 @@ impl Tree {
                 seen: nodes.len() as u64,
             });
         }
+        Ok(self.encoded())
+    }
+
+    /// The same, for an expression that is known to be small enough.
+    pub(crate) fn encoded(&self) -> Vec<u8> {
         let mut types = TypeSection::new();
         let params = std::iter::repeat_n(ValType::F64, usize::from(self.arguments()));
         types.ty().function(params, [ValType::F64]);
@@ -40,7 +45,16 @@ impl Tree {
             .section(&functions)
             .section(&exports)
             .section(&code);
-        Ok(module.finish())
+        module.finish()
+    }
+
+    /// What one call of the function costs: the instructions that it is made of.
+    pub(crate) fn cost(&self) -> u64 {
+        let cost = |node: &Node| match node {
+            Node::Number(_) | Node::Argument(_) => 1,
+            Node::Apply(operator) => instructions(*operator),
+        };
+        self.nodes().iter().map(cost).sum()
     }
 
     fn function(&self) -> Function {
@@ -72,6 +86,23 @@ impl Tree {
         }
         sink.end();
         function
+    }
+}
+
+/// How many instructions [`write`] writes.
+const fn instructions(operator: Operator) -> u64 {
+    match operator {
+        Operator::Add
+        | Operator::Sub
+        | Operator::Mul
+        | Operator::Min
+        | Operator::Max
+        | Operator::Neg
+        | Operator::Abs
+        | Operator::Floor => 1,
+        Operator::Sqrt => 2,
+        Operator::Div => 7,
+        Operator::IfLess => 8,
     }
 }
 

@@ -1,6 +1,9 @@
 //! Cells, from outside.
 
 #[cfg(test)]
+#[cfg(feature = "native")]
+mod agreement;
+#[cfg(test)]
 mod containment;
 mod evolving;
 #[cfg(test)]

@@ -1,0 +1,471 @@
+//! wasmtime: compiles a genome once and runs it at the machine's speed.
+//!
+//! Two pools, as measured. The *tiny* one holds cells of at most one page of memory that cannot
+//! grow: their places lie side by side in one mapping, so that a hundred thousand cost hardly any
+//! mappings, at the price of explicit bounds checks. The *standard* one maps each memory from an
+//! image, which is fast for large ones and costs three mappings each.
+//!
+//! There is no fuel and no epoch here: genomes bring their own counters, and ask the host for more.
+
+use super::host::{Halt, Host, Stop, copy_cost};
+use crate::failure::Trap;
+use crate::genome::{Facts, Genome, Import, rebuild};
+use crate::value::{Value, ValueType};
+use wasmtime::{
+    Caller, Config, Engine, Error, Extern, Func, Global, InstanceAllocationStrategy, InstancePre,
+    Linker, Memory, Module, ModuleExport, PoolingAllocationConfig, Store, Val,
+};
+
+/// Places in the tiny pool.
+const TINY_PLACES: u32 = 131_072;
+/// Places in the standard pool.
+const STANDARD_PLACES: u32 = 16_384;
+/// Native stack for one run: twice what the genome's own counter allows at its highest setting.
+/// Threads that run cells must have this much to spare.
+const NATIVE_STACK: usize = 1 << 20;
+
+/// Which pool an instance lives in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pool {
+    Tiny,
+    Standard,
+}
+
+impl Pool {
+    /// The pool for such a genome.
+    pub(crate) fn of(facts: &Facts) -> Self {
+        let fixed = facts
+            .memory
+            .is_none_or(|memory| memory.max <= 1 && memory.initial == memory.max);
+        let few = facts.functions_defined as usize + facts.functions.len() < 64;
+        if fixed && few && facts.table_elements.is_none() {
+            Self::Tiny
+        } else {
+            Self::Standard
+        }
+    }
+}
+
+/// Both compilers and pools.
+pub(crate) struct Heavy {
+    tiny: Workshop,
+    standard: Workshop,
+}
+
+struct Workshop {
+    engine: Engine,
+    linker: Linker<Host>,
+}
+
+impl Heavy {
+    /// Reserves the pools: address space, not memory.
+    pub(crate) fn new() -> Result<Self, Halt> {
+        let workshop = |config: &Config| -> Result<Workshop, Error> {
+            let engine = Engine::new(config)?;
+            let linker = linker(&engine)?;
+            Ok(Workshop { engine, linker })
+        };
+        Ok(Self {
+            tiny: workshop(&tiny()).map_err(|e| halt(&e))?,
+            standard: workshop(&standard()).map_err(|e| halt(&e))?,
+        })
+    }
+
+    fn workshop(&self, pool: Pool) -> &Workshop {
+        match pool {
+            Pool::Tiny => &self.tiny,
+            Pool::Standard => &self.standard,
+        }
+    }
+
+    /// Compiles the genome.
+    pub(crate) fn compile(&self, genome: &Genome) -> Result<Compiled, Halt> {
+        let facts = genome.facts();
+        let workshop = self.workshop(Pool::of(facts));
+        let module = Module::new(&workshop.engine, genome.module()).map_err(|e| halt(&e))?;
+        let find = |name: &str| module.get_export_index(name);
+        let exports = Exports {
+            memory: find(rebuild::MEMORY),
+            fuel: find(rebuild::FUEL),
+            depth: find(rebuild::DEPTH),
+        };
+        let pre = workshop.linker.instantiate_pre(&module);
+        Ok(Compiled {
+            pre: pre.map_err(|e| halt(&e))?,
+            exports,
+        })
+    }
+}
+
+fn common() -> Config {
+    let mut config = Config::new();
+    config
+        .max_wasm_stack(NATIVE_STACK)
+        .wasm_simd(false)
+        .wasm_relaxed_simd(false)
+        .wasm_tail_call(false)
+        .wasm_multi_memory(false)
+        .wasm_memory64(false)
+        .wasm_extended_const(false)
+        .wasm_backtrace_max_frames(None)
+        .generate_address_map(false)
+        .native_unwind_info(false)
+        .concurrency_support(false);
+    config
+}
+
+fn tiny() -> Config {
+    let page = 64 << 10;
+    let mut pool = PoolingAllocationConfig::new();
+    pool.max_memory_size(page)
+        .total_memories(TINY_PLACES)
+        .total_core_instances(TINY_PLACES)
+        .max_core_instance_size(16 << 10)
+        .total_tables(1)
+        .table_elements(1)
+        .linear_memory_keep_resident(page);
+    let mut config = common();
+    config
+        .memory_reservation(page as u64)
+        .memory_guard_size(0)
+        .guard_before_linear_memory(false)
+        .memory_init_cow(false)
+        .allocation_strategy(InstanceAllocationStrategy::Pooling(pool));
+    config
+}
+
+fn standard() -> Config {
+    let most = 64 << 20;
+    let mut pool = PoolingAllocationConfig::new();
+    pool.max_memory_size(most)
+        .total_memories(STANDARD_PLACES)
+        .total_core_instances(STANDARD_PLACES)
+        .total_tables(STANDARD_PLACES)
+        .table_elements(1 << 10)
+        .max_unused_warm_slots(1_000)
+        .linear_memory_keep_resident(2 << 20)
+        .table_keep_resident(8 << 10);
+    let mut config = common();
+    config
+        .memory_reservation(most as u64)
+        .memory_guard_size(64 << 10)
+        .memory_init_cow(true)
+        .allocation_strategy(InstanceAllocationStrategy::Pooling(pool));
+    config
+}
+
+#[derive(Clone, Copy)]
+struct Exports {
+    memory: Option<ModuleExport>,
+    fuel: Option<ModuleExport>,
+    depth: Option<ModuleExport>,
+}
+
+/// A genome's native code, ready to be brought to life.
+pub(crate) struct Compiled {
+    pre: InstancePre<Host>,
+    exports: Exports,
+}
+
+/// A live instance.
+pub(crate) struct Live {
+    store: Store<Host>,
+    instance: wasmtime::Instance,
+    memory: Option<Memory>,
+    counters: Option<(Global, Global)>,
+    /// What is left of the grant of a genome without counters.
+    grant: i64,
+}
+
+impl std::fmt::Debug for Live {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Live").finish_non_exhaustive()
+    }
+}
+
+impl Live {
+    pub(crate) fn new(compiled: &Compiled) -> Result<Self, Halt> {
+        let engine = compiled.pre.module().engine();
+        let mut store = Store::new(engine, Host::default());
+        let instance = compiled.pre.instantiate(&mut store);
+        let instance = instance.map_err(|e| halt(&e))?;
+        let Exports {
+            memory,
+            fuel,
+            depth,
+        } = compiled.exports;
+        let mut find = |export: Option<ModuleExport>| {
+            export.and_then(|export| instance.get_module_export(&mut store, &export))
+        };
+        let memory = find(memory).and_then(Extern::into_memory);
+        let fuel = find(fuel).and_then(Extern::into_global);
+        let depth = find(depth).and_then(Extern::into_global);
+        Ok(Self {
+            store,
+            instance,
+            memory,
+            counters: fuel.zip(depth),
+            grant: 0,
+        })
+    }
+
+    pub(crate) fn host(&mut self) -> &mut Host {
+        self.store.data_mut()
+    }
+
+    pub(crate) fn set_counters(&mut self, grant: i64, slots: u32) {
+        self.grant = grant;
+        if let Some((fuel, depth)) = self.counters {
+            let slots = Val::I32(slots.cast_signed());
+            // Both are our own, mutable and of these types.
+            drop(fuel.set(&mut self.store, Val::I64(grant)));
+            drop(depth.set(&mut self.store, slots));
+        }
+    }
+
+    /// What is left of the grant.
+    pub(crate) fn grant(&mut self) -> i64 {
+        match self.counters {
+            Some((fuel, _)) => fuel.get(&mut self.store).i64().unwrap_or_default(),
+            None => self.grant,
+        }
+    }
+
+    /// Charges a cost that is known beforehand.
+    pub(crate) fn charge(&mut self, cost: u64) -> Result<(), Halt> {
+        let mut grant = self.grant();
+        let charged = self.store.data_mut().charge(&mut grant, cost);
+        self.grant = grant;
+        if let Some((fuel, _)) = self.counters {
+            drop(fuel.set(&mut self.store, Val::I64(grant)));
+        }
+        charged.map_err(Halt::Stop)
+    }
+
+    fn function(&mut self, name: &str) -> Result<Func, Halt> {
+        let function = self.instance.get_func(&mut self.store, name);
+        function.ok_or_else(super::missing)
+    }
+
+    pub(crate) fn call(
+        &mut self,
+        name: &str,
+        arguments: &[Value],
+        results: &mut [Value],
+    ) -> Result<(), Halt> {
+        let function = self.function(name)?;
+        let arguments: Vec<Val> = arguments.iter().map(|value| to_val(*value)).collect();
+        let mut answers: Vec<Val> = results.iter().map(|value| to_val(*value)).collect();
+        let called = function.call(&mut self.store, &arguments, &mut answers);
+        called.map_err(|error| self.halt(&error))?;
+        for (result, answer) in results.iter_mut().zip(&answers) {
+            *result = from_val(answer);
+        }
+        Ok(())
+    }
+
+    /// Calls a function of numbers once for each point; each costs `cost`.
+    pub(crate) fn map(
+        &mut self,
+        name: &str,
+        (arity, points): (usize, &[f64]),
+        cost: u64,
+        out: &mut Vec<f64>,
+    ) -> Result<(), Halt> {
+        let function = self.function(name)?;
+        if let Ok(one) = function.typed::<f64, f64>(&self.store) {
+            for point in points {
+                self.charge(cost)?;
+                let called = one.call(&mut self.store, *point);
+                out.push(called.map_err(|error| self.halt(&error))?);
+            }
+            return Ok(());
+        }
+        let mut arguments = vec![Val::F64(0); arity];
+        let mut answer = [Val::F64(0)];
+        for point in points.chunks_exact(arity.max(1)) {
+            self.charge(cost)?;
+            for (argument, value) in arguments.iter_mut().zip(point) {
+                *argument = Val::F64(value.to_bits());
+            }
+            let called = function.call(&mut self.store, &arguments, &mut answer);
+            called.map_err(|error| self.halt(&error))?;
+            let [Val::F64(bits)] = &answer else {
+                return Err(super::missing());
+            };
+            out.push(f64::from_bits(*bits));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn memory(&mut self) -> &mut [u8] {
+        match self.memory {
+            Some(memory) => memory.data_mut(&mut self.store),
+            None => &mut [],
+        }
+    }
+
+    pub(crate) fn grow(&mut self, pages: u64) -> Result<(), Halt> {
+        let Some(memory) = self.memory else {
+            return Ok(());
+        };
+        let grown = memory.grow(&mut self.store, pages);
+        grown.map(drop).map_err(|error| halt(&error))
+    }
+
+    pub(crate) fn global(&mut self, index: u32) -> Option<Value> {
+        let name = rebuild::global_name(index);
+        let global = self.instance.get_global(&mut self.store, &name)?;
+        Some(from_val(&global.get(&mut self.store)))
+    }
+
+    pub(crate) fn set_global(&mut self, index: u32, value: Value) {
+        let name = rebuild::global_name(index);
+        if let Some(global) = self.instance.get_global(&mut self.store, &name) {
+            drop(global.set(&mut self.store, to_val(value)));
+        }
+    }
+
+    fn halt(&mut self, error: &Error) -> Halt {
+        let depth = self.counters.map(|(_, depth)| depth.get(&mut self.store));
+        if let Some(Val::I32(left)) = depth
+            && left < 0
+        {
+            return Halt::Stack;
+        }
+        halt(error)
+    }
+}
+
+/// Everything that a genome may import, and the meter.
+fn linker(engine: &Engine) -> Result<Linker<Host>, Error> {
+    let mut linker = Linker::new(engine);
+    for import in Import::ALL {
+        let name = import.name();
+        match import {
+            Import::Input => linker.func_wrap("agar", name, input)?,
+            Import::Emit => linker.func_wrap("agar", name, emit)?,
+            Import::Random => {
+                linker.func_wrap("agar", name, |mut caller: Caller<'_, Host>| -> i64 {
+                    caller.data_mut().random().cast_signed()
+                })?
+            }
+            Import::FuelLeft => {
+                linker.func_wrap("agar", name, |mut caller: Caller<'_, Host>| {
+                    fuel_left(&mut caller)
+                })?
+            }
+        };
+    }
+    let meter = |mut caller: Caller<'_, Host>, rest: i64| -> Result<i64, Error> {
+        caller.data_mut().meter(rest).map_err(Error::new)
+    };
+    linker.func_wrap("agar", rebuild::METER, meter)?;
+    Ok(linker)
+}
+
+fn input(
+    mut caller: Caller<'_, Host>,
+    index: i32,
+    pointer: i32,
+    capacity: i32,
+) -> Result<i32, Error> {
+    let taken = caller.data().share_of_case(index, capacity);
+    charge(&mut caller, copy_cost(taken))?;
+    let Some(memory) = memory_of(&mut caller) else {
+        return Err(Error::new(Stop::Convention("input: it has no memory")));
+    };
+    let (memory, host) = memory.data_and_store_mut(&mut caller);
+    host.input(memory, index, pointer, capacity)
+        .map_err(Error::new)
+}
+
+fn emit(
+    mut caller: Caller<'_, Host>,
+    key: i32,
+    key_length: i32,
+    value: i32,
+    value_length: i32,
+) -> Result<(), Error> {
+    charge(&mut caller, copy_cost(key_length) + copy_cost(value_length))?;
+    let Some(memory) = memory_of(&mut caller) else {
+        return Err(Error::new(Stop::Convention("emit: it has no memory")));
+    };
+    let (memory, host) = memory.data_and_store_mut(&mut caller);
+    host.emit(memory, (key, key_length), (value, value_length))
+        .map_err(Error::new)
+}
+
+fn fuel_left(caller: &mut Caller<'_, Host>) -> i64 {
+    let grant = fuel_of(caller).map_or(0, |(_, left)| left);
+    caller.data().remaining(grant).cast_signed()
+}
+
+fn memory_of(caller: &mut Caller<'_, Host>) -> Option<Memory> {
+    caller
+        .get_export(rebuild::MEMORY)
+        .and_then(Extern::into_memory)
+}
+
+fn fuel_of(caller: &mut Caller<'_, Host>) -> Option<(Global, i64)> {
+    let fuel = caller.get_export(rebuild::FUEL)?.into_global()?;
+    let left = fuel.get(&mut *caller).i64()?;
+    Some((fuel, left))
+}
+
+/// Charges the genome for work that the host does for it.
+fn charge(caller: &mut Caller<'_, Host>, cost: u64) -> Result<(), Error> {
+    let Some((fuel, mut left)) = fuel_of(caller) else {
+        return Ok(());
+    };
+    let charged = caller.data_mut().charge(&mut left, cost);
+    drop(fuel.set(&mut *caller, Val::I64(left)));
+    charged.map_err(Error::new)
+}
+
+fn to_val(value: Value) -> Val {
+    match value {
+        Value::I32(value) => Val::I32(value),
+        Value::I64(value) => Val::I64(value),
+        Value::F32(value) => Val::F32(value.to_bits()),
+        Value::F64(value) => Val::F64(value.to_bits()),
+    }
+}
+
+fn from_val(value: &Val) -> Value {
+    match value {
+        Val::I32(value) => Value::I32(*value),
+        Val::I64(value) => Value::I64(*value),
+        Val::F32(bits) => Value::F32(f32::from_bits(*bits)),
+        Val::F64(bits) => Value::F64(f64::from_bits(*bits)),
+        // Not among the types that the host calls with.
+        Val::V128(_)
+        | Val::FuncRef(_)
+        | Val::ExternRef(_)
+        | Val::AnyRef(_)
+        | Val::ExnRef(_)
+        | Val::ContRef(_) => Value::zero(ValueType::I64),
+    }
+}
+
+fn halt(error: &Error) -> Halt {
+    use wasmtime::Trap as T;
+    if let Some(stop) = error.downcast_ref::<Stop>() {
+        return Halt::Stop(*stop);
+    }
+    if error.is::<wasmtime::PoolConcurrencyLimitError>() {
+        return Halt::NoPlace;
+    }
+    match error.downcast_ref::<T>() {
+        Some(T::UnreachableCodeReached) => Halt::Trap(Trap::Unreachable),
+        Some(T::MemoryOutOfBounds) => Halt::Trap(Trap::MemoryOutOfBounds),
+        Some(T::TableOutOfBounds) => Halt::Trap(Trap::TableOutOfBounds),
+        Some(T::IndirectCallToNull) => Halt::Trap(Trap::IndirectCallToNull),
+        Some(T::IntegerDivisionByZero) => Halt::Trap(Trap::DivisionByZero),
+        Some(T::IntegerOverflow) => Halt::Trap(Trap::IntegerOverflow),
+        Some(T::BadConversionToInteger) => Halt::Trap(Trap::BadConversion),
+        Some(T::BadSignature) => Halt::Trap(Trap::BadSignature),
+        Some(T::StackOverflow) => Halt::EngineStack,
+        Some(_) | None => Halt::Engine(format!("{error:#}")),
+    }
+}
