@@ -36,6 +36,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "agar-jail",
             "agar-sandbox",
             "agar-memory",
+            "agar-evolve",
             "agar-engine",
             "agar-testkit",
         ],

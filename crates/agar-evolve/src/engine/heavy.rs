@@ -5,6 +5,8 @@
 //! mappings, at the price of explicit bounds checks. The *standard* one maps each memory from an
 //! image, which is fast for large ones and costs three mappings each.
 //!
+//! Neither keeps the memory of a cell that is gone: a cell that sleeps gives back what it took.
+//!
 //! There is no fuel and no epoch here: genomes bring their own counters, and ask the host for more.
 
 use super::host::{Halt, Host, Stop, copy_cost};
@@ -122,8 +124,7 @@ fn tiny() -> Config {
         .total_core_instances(TINY_PLACES)
         .max_core_instance_size(16 << 10)
         .total_tables(1)
-        .table_elements(1)
-        .linear_memory_keep_resident(page);
+        .table_elements(1);
     let mut config = common();
     config
         .memory_reservation(page as u64)
@@ -142,9 +143,7 @@ fn standard() -> Config {
         .total_core_instances(STANDARD_PLACES)
         .total_tables(STANDARD_PLACES)
         .table_elements(1 << 10)
-        .max_unused_warm_slots(1_000)
-        .linear_memory_keep_resident(2 << 20)
-        .table_keep_resident(8 << 10);
+        .max_unused_warm_slots(1_000);
     let mut config = common();
     config
         .memory_reservation(most as u64)
