@@ -127,7 +127,11 @@ impl CellError {
     pub const fn is_reproducible(&self) -> bool {
         !matches!(
             self,
-            Self::Deadline { .. } | Self::EngineStack | Self::NoRoom(_) | Self::Engine(_)
+            Self::Deadline { .. }
+                | Self::EngineStack
+                | Self::NoRoom(_)
+                | Self::NoCompiler
+                | Self::Engine(_)
         )
     }
 

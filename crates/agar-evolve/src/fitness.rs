@@ -117,6 +117,7 @@ impl From<CellError> for Invalid {
             CellError::Deadline { .. }
             | CellError::EngineStack
             | CellError::NoRoom(_)
+            | CellError::NoCompiler
             | CellError::Engine(_) => Self::Timeout { words },
             CellError::Trap(_)
             | CellError::Convention { .. }
