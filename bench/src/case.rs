@@ -2,6 +2,7 @@
 
 pub(crate) mod apply;
 pub(crate) mod build;
+pub(crate) mod cold;
 pub(crate) mod create;
 pub(crate) mod crowd;
 #[cfg(feature = "evolve")]

@@ -27,6 +27,7 @@ const BENCHMARKS: &[(&str, Benchmark)] = &[
     ("apply", case::apply::run),
     ("idle", case::idle::run),
     ("rate", case::rate::run),
+    ("cold", case::cold::run),
     ("memory", case::memory::run),
     ("crowd", case::crowd::run),
     #[cfg(feature = "evolve")]

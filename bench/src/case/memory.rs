@@ -26,20 +26,30 @@ const START: u64 = 1_750_000_000_000;
 const SPAN: u64 = 182 * 86_400_000;
 
 pub(crate) fn run() -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    for size in sizes(&SIZES)? {
+        rows.extend(at_size(size)?);
+    }
+    Ok(rows)
+}
+
+/// The sizes that the caller names, or else the usual ones.
+pub(super) fn sizes(usual: &[usize]) -> Result<Vec<usize>> {
     let named = std::env::var_os("AGAR_BENCH_MEMORY");
-    let sizes: Vec<usize> = match named.as_ref().and_then(|text| text.to_str()) {
+    match named.as_ref().and_then(|text| text.to_str()) {
         Some(text) => text
             .split(',')
             .map(str::parse)
             .collect::<Result<_, _>>()
-            .context("AGAR_BENCH_MEMORY is a list of numbers")?,
-        None => SIZES.to_vec(),
-    };
-    let mut rows = Vec::new();
-    for size in sizes {
-        rows.extend(at_size(size)?);
+            .context("AGAR_BENCH_MEMORY is a list of numbers"),
+        None => Ok(usual.to_vec()),
     }
-    Ok(rows)
+}
+
+/// So many experiments of half a year.
+pub(super) fn outcomes(size: usize) -> impl Iterator<Item = Outcome> {
+    let mut words = Words(42);
+    (0..size).map(move |number| outcome(number, size, &words.text()))
 }
 
 fn at_size(size: usize) -> Result<Vec<Row>> {
@@ -76,7 +86,8 @@ fn at_size(size: usize) -> Result<Vec<Row>> {
 
 /// Confidence and search, warm and cold, in turns with the peer.
 fn queries(size: usize, directory: &Path, memory: &Memory, peer: &Connection) -> Result<Vec<Row>> {
-    let rounds = if size > 500_000 { 40 } else { 200 };
+    // Fewer would make the slowest of them the one in a hundred.
+    let rounds = if size > 500_000 { 120 } else { 200 };
     let now = Timestamp::from_millis(START + SPAN);
     let (mut a, mut b, mut c, mut d) = (Words(7), Words(7), Words(7), Words(7));
     let contestants = vec![

@@ -20,12 +20,15 @@ use crate::surroundings::Step;
 use crate::{Caller, Engine, SandboxView, changes, find, view, wishes};
 use agar_core::settings::{Check, Who};
 use agar_core::state::State;
+use agar_core::text::printable;
 use agar_core::walls::Tier;
 pub use agar_review::{Comparison, Counts, Verdict};
 use agar_review::{Judgement, Trial, judge, lines};
 use agar_store::Sandbox;
 use place::Place;
 use serde::{Deserialize, Serialize};
+use std::sync::mpsc;
+use std::time::Duration;
 
 /// Asks for the declared checks of a sandbox.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -206,19 +209,24 @@ pub(crate) fn all(
             views.push(not_run(check));
             continue;
         }
-        progress(engine, done, checks.len());
-        let (now, stopped) = changed.try_check(check, said.controls)?;
+        let place = (done + 1, checks.len());
+        let (now, stopped) = alive(engine, (check, place, "checking"), || {
+            changed.try_check(check, said.controls)
+        })?;
         interrupted |= stopped;
         let before = if interrupted {
             Err("the checks were interrupted".to_owned())
         } else {
-            let (before, stopped) = known::before(
-                engine,
-                here,
-                (record, blueprint),
-                check,
-                (&mut base, said.controls),
-            )?;
+            let doing = "checking the base,";
+            let (before, stopped) = alive(engine, (check, place, doing), || {
+                known::before(
+                    engine,
+                    here,
+                    (record, blueprint),
+                    check,
+                    (&mut base, said.controls),
+                )
+            })?;
             interrupted |= stopped;
             before
         };
@@ -231,12 +239,34 @@ pub(crate) fn all(
     Ok((views, interrupted))
 }
 
-fn progress(engine: &Engine, done: usize, total: usize) {
-    engine.surroundings().progress.step(Step {
-        doing: "checking",
-        done: done as u64,
-        total: Some(total as u64),
-    });
+/// How often a check that runs shows that it does.
+const SIGN_OF_LIFE: Duration = Duration::from_millis(250);
+
+/// Does the work, and shows all the while that it goes on: a check says nothing by itself.
+fn alive<T>(
+    engine: &Engine,
+    (check, (at, of), doing): (&Check, (usize, usize), &str),
+    work: impl FnOnce() -> T,
+) -> T {
+    let progress = &engine.surroundings().progress;
+    let doing = format!("{doing} {} ({at} of {of})", printable(&check.name));
+    std::thread::scope(|scope| {
+        let (ended, wait) = mpsc::channel::<()>();
+        scope.spawn(move || {
+            let mut waited = Err(mpsc::RecvTimeoutError::Timeout);
+            while waited == Err(mpsc::RecvTimeoutError::Timeout) {
+                progress.step(Step {
+                    doing: &doing,
+                    done: 0,
+                    total: None,
+                });
+                waited = wait.recv_timeout(SIGN_OF_LIFE);
+            }
+        });
+        let done = work();
+        drop(ended);
+        done
+    })
 }
 
 /// A check that nobody got to.

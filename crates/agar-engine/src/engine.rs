@@ -6,7 +6,7 @@ use crate::here::Here;
 use crate::options::SandboxOptions;
 use crate::raise::Expected;
 use crate::surroundings::Surroundings;
-use agar_core::id::{ProjectId, PromotionId, SandboxId, SnapshotId};
+use agar_core::id::{ExperimentId, ProjectId, PromotionId, SandboxId, SnapshotId};
 use agar_core::seam::Timestamp;
 use std::cell::{OnceCell, RefCell};
 
@@ -102,6 +102,11 @@ impl Engine {
     /// A name for a new sandbox.
     pub(crate) fn new_sandbox_id(&self) -> SandboxId {
         SandboxId::new(self.now(), self.random())
+    }
+
+    /// A name for a new experiment in a sandbox that has its own already.
+    pub(crate) fn new_experiment_id(&self) -> ExperimentId {
+        ExperimentId::new(self.now(), self.random())
     }
 
     /// A name for a new snapshot.

@@ -1,7 +1,10 @@
 //! One more command in a sandbox that is there.
 
+mod study;
+
 use crate::blueprint::Blueprint;
 use crate::drive::{Ended, Errand, Sent, drive};
+use crate::experiment::{ExperimentView, Proposal};
 use crate::here::Here;
 use crate::travel::WayBack;
 use crate::{Caller, Command, Engine, EngineError, RunView, SandboxView, Streams};
@@ -10,9 +13,10 @@ use agar_core::run::End;
 use agar_core::settings::{OnBreach, Who};
 use agar_store::{Sandbox, Snapshot};
 use serde::{Deserialize, Serialize};
+use study::Study;
 
 /// Asks for a command in a sandbox.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ExecRequest {
     /// Its alias, id or a unique beginning; may be left out when there is only one.
@@ -21,6 +25,8 @@ pub struct ExecRequest {
     pub command: Command,
     /// Who asks.
     pub caller: Caller,
+    /// What it is meant to do: makes the run an experiment.
+    pub proposal: Option<Proposal>,
 }
 
 /// The command ended.
@@ -32,6 +38,8 @@ pub struct ExecAnswer {
     pub started: bool,
     /// The run.
     pub run: RunView,
+    /// The experiment that it is, where it is one.
+    pub experiment: Option<ExperimentView>,
     /// The snapshot of the sandbox as it was before, `calm-fern@s3`, if there is one.
     pub before: Option<String>,
     /// The snapshot of what the command left, if it broke a limit or was denied a system call and
@@ -63,11 +71,14 @@ pub fn exec(
     let packed = errand.pack(engine, &blueprint, &record)?;
     let cwd = errand.directory(engine, &blueprint);
     let number = here.write(|store| errand.record(engine, store, (&record, &cwd)))?;
+    let place = (&record, &blueprint);
+    let study = Study::of(engine, here, place, request, number)?;
     let sent = Sent::now(here, (&keeper, &record), (packed, number), &streams);
     let mut ended = match sent.and_then(|sent| drive(&keeper, &record, sent, streams)) {
         Ok(ended) => ended,
         Err(error) => {
             here.write(|store| Ended::lost(number).record(engine, store, &record))?;
+            study.withdraw();
             return Err(error);
         }
     };
@@ -80,6 +91,8 @@ pub fn exec(
         ended.record(engine, store, &record)?;
         store.read().run(record.id, number)
     })?;
+    let ran = (&run, ended.notes.interrupted);
+    let experiment = study.conclude(engine, here, place, ran)?;
     let taken_back = match way_back.snapshot() {
         Some(target) if care.restores && went_too_far(&ended) => {
             travel::take_back(engine, here, &record, target)?
@@ -90,6 +103,7 @@ pub fn exec(
         engine.later();
     }
     Ok(ExecAnswer {
+        experiment,
         sandbox: view::sandbox_with(&record, &blueprint, number),
         started: up.started,
         run: view::run(&run),

@@ -27,6 +27,7 @@ use crate::{Engine, view};
 use agar_core::fault::{Fault as _, Kind};
 use agar_core::id::{ExperimentId, ProjectId, SandboxId};
 use agar_core::seam::Timestamp;
+use agar_core::state::State;
 use agar_memory::{
     Beginning, ChangeType, Confidence, Decision, Graduation, Learned, Memory, MemoryError,
     Occasion, Status, Suggestion, Target, Tuning,
@@ -94,6 +95,8 @@ pub(crate) struct Plan {
     root: PathBuf,
     tuning: Tuning,
     shown: bool,
+    /// Which run of its sandbox it is.
+    run: u32,
     beginning: Beginning,
 }
 
@@ -135,6 +138,7 @@ pub(crate) fn plan(
         root: blueprint.root.clone(),
         tuning: learning.tuning,
         shown: learning.show_confidence,
+        run: 1,
         beginning: Beginning {
             id: same(record.id),
             sandbox: record.id,
@@ -176,6 +180,13 @@ pub(crate) fn same(sandbox: SandboxId) -> ExperimentId {
 }
 
 impl Plan {
+    /// The same as an experiment of its own in a sandbox that was there before, with this run.
+    pub(crate) fn in_run(mut self, id: ExperimentId, run: u32) -> Self {
+        self.beginning.id = id;
+        self.run = run;
+        self
+    }
+
     /// Predicts and writes the beginning down.
     pub(crate) fn begin(mut self) -> Result<Open, MemoryError> {
         let suggestion = &mut self.beginning.suggestion;
@@ -187,7 +198,8 @@ impl Plan {
         let agent = suggestion.agent.clone();
         let (id, sandbox) = (self.beginning.id, self.beginning.sandbox);
         let mut memory = Memory::open(&self.directory, self.project, self.tuning)?;
-        let mark = OpenMark::leave(&self.directory, id, sandbox).map_err(MemoryError::File)?;
+        let mark =
+            OpenMark::leave(&self.directory, id, (sandbox, self.run)).map_err(MemoryError::File)?;
         let confidence = memory.begin(&self.beginning)?;
         Ok(Open {
             id,
@@ -370,12 +382,17 @@ pub(crate) fn decided(
         feedback: feedback.map(str::to_owned),
         at: engine.now(),
     };
-    let id = same(record.id);
-    match memory.decide(id, &decision) {
-        Ok(()) => {}
-        // It was taken back, or is forgotten.
-        Err(error) if error.kind() == Kind::NotFound => return Ok(()),
-        Err(error) => return Err(error.into()),
+    let mut decided = Vec::new();
+    for id in memory.experiments_in(record.id)? {
+        match memory.decide(id, &decision) {
+            Ok(()) => decided.push(id),
+            // It was taken back, or is forgotten.
+            Err(error) if error.kind() == Kind::NotFound => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    if decided.is_empty() {
+        return Ok(());
     }
     let graduation = if accepted {
         memory
@@ -385,11 +402,13 @@ pub(crate) fn decided(
         None
     };
     here.write(|store| {
-        let fact = Fact::ExperimentDecided {
-            experiment: id,
-            accepted,
-        };
-        store.append(record.project, Some(record.id), engine.now(), &fact)?;
+        for experiment in decided {
+            let fact = Fact::ExperimentDecided {
+                experiment,
+                accepted,
+            };
+            store.append(record.project, Some(record.id), engine.now(), &fact)?;
+        }
         if let Some(graduation) = graduation.filter(|it| !it.graduated.is_empty()) {
             let fact = graduation_fact(&graduation);
             store.append(record.project, Some(record.id), engine.now(), &fact)?;
@@ -398,7 +417,8 @@ pub(crate) fn decided(
     })
 }
 
-/// Puts the index of memory in order, where there is one. For when nobody waits.
+/// Puts the index of memory in order, where there is one, and removes what sandboxes that are gone
+/// have left in it. For when nobody waits.
 pub(crate) fn tidy(engine: &Engine, here: &Here) -> Result<(), EngineError> {
     let directory = directory(here.state.path());
     let Some(project) = here.project_id().filter(|_| directory.exists()) else {
@@ -406,5 +426,12 @@ pub(crate) fn tidy(engine: &Engine, here: &Here) -> Result<(), EngineError> {
     };
     let learning = crate::wishes::learning(engine, here)?;
     settle(engine, here, &learning)?;
-    Ok(Memory::open(&directory, project, learning.tuning)?.tidy()?)
+    let mut memory = Memory::open(&directory, project, learning.tuning)?;
+    memory.tidy()?;
+    let there = |sandbox| {
+        let found = here.read(|store| store.sandbox(sandbox));
+        found.is_ok_and(|record| record.state != State::Collected)
+    };
+    memory.drop_sandbox_memories(&there, engine.now())?;
+    Ok(())
 }

@@ -49,10 +49,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-fn named(word: &str) -> Result<World, Box<dyn Error>> {
-    let world = World::ALL.into_iter().find(|it| it.word() == word);
+fn named(name: &str) -> Result<World, Box<dyn Error>> {
+    let world = World::ALL.into_iter().find(|it| it.word() == name);
     world.ok_or_else(|| {
         let words: Vec<&str> = World::ALL.iter().map(|it| it.word()).collect();
-        format!("there is no world {word}: {}", words.join(", ")).into()
+        format!("there is no world {name}: {}", words.join(", ")).into()
     })
 }

@@ -4,7 +4,7 @@
 use crate::error::MemoryError;
 use crate::experiment::{Operation, PartialSuccess, Status, SuccessMetrics};
 use crate::finding::{Finding, FindingKind};
-use crate::memory::Memory;
+use crate::memory::{Memory, days};
 use crate::record::{Document, document_of, suggestion_of, to_json};
 use agar_core::id::{ExperimentId, SandboxId};
 use agar_core::seam::Timestamp;
@@ -14,6 +14,9 @@ use agar_store::memory::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use std::io;
+use std::path::Path;
+use std::time::UNIX_EPOCH;
 
 /// Everything about one experiment, in the seed's words (`SandboxMemory`).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -125,6 +128,53 @@ impl Memory {
         })
     }
 
+    /// Removes the memories of sandboxes that are gone and whose experiments ended longer ago than a
+    /// pattern may be old: nothing in them could graduate any more, and what was tried, executed and
+    /// learned is in the project's memory. `there` says whether a sandbox is. Answers how many.
+    pub fn drop_sandbox_memories(
+        &self,
+        there: &dyn Fn(SandboxId) -> bool,
+        now: Timestamp,
+    ) -> Result<u64, MemoryError> {
+        let entries = match fs_err::read_dir(self.directory.join("sandboxes")) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+            Err(error) => return Err(MemoryError::io(error)),
+        };
+        let mut dropped = 0;
+        for entry in entries {
+            let path = entry.map_err(MemoryError::io)?.path();
+            let name = path.file_name().and_then(|name| name.to_str());
+            let name = name.and_then(|name| name.strip_suffix(".db"));
+            let Some(sandbox) = name.and_then(|name| name.parse::<SandboxId>().ok()) else {
+                continue;
+            };
+            if !there(sandbox) && self.is_spent(sandbox, &path, now)? {
+                remove_database(&path).map_err(MemoryError::io)?;
+                dropped += 1;
+            }
+        }
+        Ok(dropped)
+    }
+
+    /// Whether nothing of a sandbox could graduate any more.
+    fn is_spent(
+        &self,
+        sandbox: SandboxId,
+        path: &Path,
+        now: Timestamp,
+    ) -> Result<bool, MemoryError> {
+        let old = f64::from(self.tuning.max_pattern_age_days);
+        let rows = self.store.read().experiments_of(sandbox)?;
+        let last = match rows.iter().map(|row| row.ended).max() {
+            // Forgotten or taken back; a new one is about to be written down.
+            None => written(path).map_err(MemoryError::io)?,
+            Some(_) if rows.iter().any(|row| row.ended.is_none()) => return Ok(false),
+            Some(ended) => ended.unwrap_or(now),
+        };
+        Ok(days(now.since(last)) > old)
+    }
+
     /// Everything about one experiment, in the seed's words.
     pub fn sandbox_memory(&self, id: ExperimentId) -> Result<SandboxMemory, MemoryError> {
         let row = self.store.read().experiment(id)?;
@@ -158,6 +208,27 @@ impl Memory {
             .collect();
         Ok(assemble(self, &row, seen, created))
     }
+}
+
+/// When a file was last written to.
+fn written(path: &Path) -> io::Result<Timestamp> {
+    let at = fs_err::metadata(path)?.modified()?;
+    let since = at.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let millis = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
+    Ok(Timestamp::from_millis(millis))
+}
+
+/// Removes a database with its log.
+fn remove_database(path: &Path) -> io::Result<()> {
+    for ending in ["-wal", "-shm", ""] {
+        let mut name = path.as_os_str().to_owned();
+        name.push(ending);
+        match fs_err::remove_file(Path::new(&name)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
+    }
+    Ok(())
 }
 
 fn assemble(

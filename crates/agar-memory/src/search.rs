@@ -208,6 +208,12 @@ impl Memory {
         })
     }
 
+    /// The experiments of a sandbox, oldest first.
+    pub fn experiments_in(&self, sandbox: SandboxId) -> Result<Vec<ExperimentId>, MemoryError> {
+        let rows = self.store.read().experiments_of(sandbox)?;
+        Ok(rows.iter().map(|row| row.id).collect())
+    }
+
     pub(crate) fn experiment_row(&self, name: &str) -> Result<ExperimentRow, MemoryError> {
         let mut found = self.store.read().experiments_like(self.project, name)?;
         match found.len() {

@@ -27,12 +27,12 @@ impl OpenMark {
     pub(crate) fn leave(
         memory: &Path,
         experiment: ExperimentId,
-        sandbox: SandboxId,
+        (sandbox, run): (SandboxId, u32),
     ) -> io::Result<Self> {
         let path = directory(memory).join(experiment.to_string());
         let lock = alive::hold(&path, FlockOperation::LockExclusive)?;
         let mut file = std::fs::File::from(lock);
-        file.write_all(sandbox.to_string().as_bytes())?;
+        file.write_all(format!("{sandbox} {run}").as_bytes())?;
         Ok(Self {
             path,
             _lock: file.into(),
@@ -46,8 +46,19 @@ impl OpenMark {
     }
 }
 
-/// Experiments that nobody minds any more, each with its sandbox and its mark, now held.
-pub(super) fn lost(memory: &Path) -> io::Result<Vec<(ExperimentId, SandboxId, OpenMark)>> {
+/// An experiment that nobody minds any more.
+#[derive(Debug)]
+pub(super) struct Lost {
+    pub(super) experiment: ExperimentId,
+    pub(super) sandbox: SandboxId,
+    /// Which run of the sandbox it is.
+    pub(super) run: u32,
+    /// Its mark, now held.
+    pub(super) mark: OpenMark,
+}
+
+/// Experiments that nobody minds any more.
+pub(super) fn lost(memory: &Path) -> io::Result<Vec<Lost>> {
     let entries = match directory(memory).read_dir() {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -67,11 +78,22 @@ pub(super) fn lost(memory: &Path) -> io::Result<Vec<(ExperimentId, SandboxId, Op
         let experiment = name.and_then(|name| name.parse().ok());
         let text = fs_err::read_to_string(&path).unwrap_or_default();
         let mark = OpenMark { path, _lock: lock };
-        match (experiment, text.parse()) {
-            (Some(experiment), Ok(sandbox)) => lost.push((experiment, sandbox, mark)),
+        match (experiment, place(&text)) {
+            (Some(experiment), Some((sandbox, run))) => lost.push(Lost {
+                experiment,
+                sandbox,
+                run,
+                mark,
+            }),
             // It died before it wrote down whose it is, so it began nothing.
             (Some(_) | None, _) => mark.remove(),
         }
     }
     Ok(lost)
+}
+
+/// The sandbox and the run that a mark names.
+fn place(text: &str) -> Option<(SandboxId, u32)> {
+    let (sandbox, run) = text.split_once(' ')?;
+    Some((sandbox.parse().ok()?, run.parse().ok()?))
 }

@@ -1,14 +1,15 @@
 //! Experiments whose process died, concluded from what is on record.
 
 use super::evidence::Gathered;
-use super::{Open, OpenMark, directory, mark};
+use super::mark::{self, Lost};
+use super::{Open, OpenMark, directory};
 use crate::Engine;
 use crate::blueprint::Blueprint;
 use crate::failure::EngineError;
 use crate::here::Here;
 use crate::wishes::Learning;
 use agar_core::fault::{Fault as _, Kind};
-use agar_core::id::{ExperimentId, SandboxId};
+use agar_core::id::ExperimentId;
 use agar_memory::{Memory, Target};
 
 /// Concludes every experiment that nobody minds any more. Costs one directory read when there is
@@ -16,18 +17,19 @@ use agar_memory::{Memory, Target};
 pub(crate) fn settle(engine: &Engine, here: &Here, learning: &Learning) -> Result<(), EngineError> {
     let memory = directory(here.state.path());
     let lost = mark::lost(&memory).map_err(EngineError::io("see which experiments are open"))?;
-    for (experiment, sandbox, mark) in lost {
-        one(engine, here, (experiment, sandbox, mark), learning)?;
+    for lost in lost {
+        one(engine, here, lost, learning)?;
     }
     Ok(())
 }
 
-fn one(
-    engine: &Engine,
-    here: &Here,
-    (experiment, sandbox, mark): (ExperimentId, SandboxId, OpenMark),
-    learning: &Learning,
-) -> Result<(), EngineError> {
+fn one(engine: &Engine, here: &Here, lost: Lost, learning: &Learning) -> Result<(), EngineError> {
+    let Lost {
+        experiment,
+        sandbox,
+        run,
+        mark,
+    } = lost;
     let Ok(record) = here.read(|store| store.sandbox(sandbox)) else {
         // Its sandbox never came to be.
         return withdraw(here, experiment, &mark, learning);
@@ -46,7 +48,8 @@ fn one(
         }
         Err(error) => return Err(error.into()),
     };
-    let Some(run) = runs.first().filter(|_| detail.ending.is_none()) else {
+    let ran = runs.iter().find(|it| it.number == run);
+    let Some(run) = ran.filter(|_| detail.ending.is_none()) else {
         mark.remove();
         return Ok(());
     };

@@ -3,6 +3,7 @@
 use crate::desk::{Desk, capture};
 use agar_engine::apply::{ApplyRequest, apply};
 use agar_engine::check::{CheckAnswer, CheckRequest, check};
+use agar_engine::exec::{ExecRequest, exec};
 use agar_engine::experiment::{ExperimentView, Proposal};
 use agar_engine::memory::{
     ExperimentAnswer, ExperimentRequest, ExperimentsRequest, ForgetRequest, Status, experiments,
@@ -218,4 +219,37 @@ fn forgetting_everything_leaves_an_empty_memory() {
     let left = experiments(&engine, &ExperimentsRequest::default()).unwrap();
     assert_eq!(left.experiments.len(), 0);
     assert_eq!(desk.left_in_state("sandboxes"), 0);
+}
+
+#[test]
+fn a_further_command_with_a_suggestion_is_an_experiment_of_its_own() {
+    let desk = desk();
+    let engine = desk.engine();
+    let tried = attempt(&engine, "echo two >> a.txt");
+    let exec_with = |script: &str, text: Option<&str>| {
+        let request = ExecRequest {
+            sandbox: Some(tried.sandbox.id.to_string()),
+            command: Command::new(["sh", "-c", script]),
+            proposal: text.map(|text| Proposal {
+                text: Some(text.to_owned()),
+                ..Proposal::default()
+            }),
+            ..ExecRequest::default()
+        };
+        let mut output = Vec::new();
+        exec(&engine, &request, capture(&mut output)).unwrap()
+    };
+    assert_eq!(exec_with("true", None).experiment, None);
+    let failed = exec_with("echo three > b.txt; exit 3", Some("add a file"));
+    let view = failed.experiment.unwrap();
+    assert_eq!(view.status, Status::Failure);
+    let request = ExperimentRequest {
+        name: Some(view.id.to_string()),
+    };
+    let detail = show_experiment(&engine, &request).unwrap().detail;
+    assert_eq!(detail.suggestion.text, "add a file");
+    // What the try before it changed is not its doing.
+    assert_eq!(detail.ending.unwrap().changed, ["b.txt"]);
+    let known = experiments(&engine, &ExperimentsRequest::default()).unwrap();
+    assert_eq!(known.experiments.len(), 2);
 }

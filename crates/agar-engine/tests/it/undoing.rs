@@ -21,6 +21,7 @@ fn exec_as_agent(yard: &Yard, script: &str) -> ExecAnswer {
         caller: Caller::Agent {
             name: "claude".to_owned(),
         },
+        ..ExecRequest::default()
     };
     exec(&yard.engine, &request, capture(&mut Vec::new())).unwrap()
 }

@@ -1,7 +1,7 @@
 //! From the first suggestion to a pattern.
 
 use crate::world::{DAY, World, command};
-use agar_memory::{Band, LessonState, Occasion, Status, Suggestion};
+use agar_memory::{Band, LessonState, Memory, Occasion, Status, Suggestion};
 
 #[test]
 fn without_evidence_it_says_so() {
@@ -141,4 +141,21 @@ fn a_lesson_is_quarantined_then_confirmed_then_contradicted_then_retired() {
         states.push(state(&world));
     }
     assert!(states.contains(&LessonState::Contradicted), "{states:?}");
+}
+
+#[test]
+fn the_memory_of_a_sandbox_goes_when_nothing_in_it_could_graduate() {
+    let mut world = World::new();
+    let (_, old) = world.tried(&command("cargo update"), Status::Success, |_| {});
+    let (_, kept) = world.tried(&command("cargo update"), Status::Success, |_| {});
+    let (_, open) = world.begin(&command("cargo update"));
+    world.pass(31 * DAY);
+    let (_, new) = world.tried(&command("cargo update"), Status::Success, |_| {});
+    let there = |sandbox| sandbox == kept;
+    let dropped = world.memory.drop_sandbox_memories(&there, world.now());
+    assert_eq!(dropped.unwrap(), 1);
+    let has = |sandbox| Memory::sandbox_file(world.directory.path(), sandbox).exists();
+    assert_eq!([old, kept, open, new].map(has), [false, true, true, true]);
+    // What was tried is still known.
+    assert_eq!(world.memory.experiments(None, 9).unwrap().len(), 4);
 }

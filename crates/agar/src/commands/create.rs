@@ -63,6 +63,7 @@ pub(super) fn made(
             sandbox: Some(answer.sandbox.id.to_string()),
             command: Command::new(["sh", "-c", line]),
             caller: request.options.caller.clone(),
+            ..ExecRequest::default()
         };
         let streams = Streams {
             stdin: Source::Empty,

@@ -1,13 +1,13 @@
 //! `agar exec`: one more command in a sandbox that is there.
 
-use crate::args::caller;
+use crate::args::{ProposalArgs, caller};
 use crate::context::Context;
 use crate::report::Failure;
 use crate::streams::{Lender, Way};
 use crate::ui::block::{self, Block};
 use crate::ui::human;
 use crate::ui::signals::Signals;
-use crate::ui::{Form, ending};
+use crate::ui::{Form, ending, learning};
 use agar_core::run::End;
 use agar_engine::exec::{ExecAnswer, ExecRequest, exec};
 use agar_engine::{Command, Engine};
@@ -54,6 +54,10 @@ pub struct ExecArgs {
     /// Run on behalf of this agent
     #[arg(long, value_name = "NAME", hide_short_help = true)]
     pub agent: Option<String>,
+
+    /// What it is meant to do: makes the run an experiment that is remembered.
+    #[command(flatten)]
+    pub proposal: ProposalArgs,
 }
 
 /// Runs it.
@@ -73,6 +77,10 @@ pub fn run(args: &ExecArgs, context: &Context) -> Result<u8, Failure> {
             ..Command::new(command)
         },
         caller: caller(args.agent.clone().or_else(|| context.environment.agent())),
+        proposal: match &args.proposal.suggestion {
+            Some(_) => Some(args.proposal.proposal()?),
+            None => None,
+        },
     };
     let signals = super::signals()?;
     let answer = attached(context, &context.engine()?, &signals, &request)?;
@@ -89,6 +97,7 @@ pub fn run(args: &ExecArgs, context: &Context) -> Result<u8, Failure> {
             if let Some(words) = taken_back(&answer) {
                 context.ui.say_block(&words);
             }
+            learning::after(&context.ui, answer.experiment.as_ref());
         }
     }
     Ok(ending::exit(&answer.run))

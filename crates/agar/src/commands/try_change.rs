@@ -127,7 +127,7 @@ pub fn run(args: &TryArgs, context: &Context) -> Result<u8, Failure> {
     let checks = check(context, (&engine, &signals), &mut answer)?;
     let failed = !succeeded(&answer);
     if failed {
-        learned(context, &answer);
+        learning::after(&context.ui, answer.experiment.as_ref());
     }
     let tried = Tried {
         answer: &answer,
@@ -136,7 +136,7 @@ pub fn run(args: &TryArgs, context: &Context) -> Result<u8, Failure> {
     let (decision, application) = decide::decide(args, context, (&engine, &signals), &tried)?;
     let status = status(&tried, decision, application.as_ref());
     if !failed {
-        learned(context, &answer);
+        learning::after(&context.ui, answer.experiment.as_ref());
     }
     if context.ui.form == Form::Json {
         answer.kept = decision == Decision::Kept;
@@ -164,24 +164,6 @@ fn head(context: &Context, begun: &Begun) {
     if context.ui.terminals.stderr {
         context.ui.say("\n");
     }
-}
-
-/// Says what was learned, where somebody looks.
-fn learned(context: &Context, answer: &RunAnswer) {
-    let Some(experiment) = answer
-        .experiment
-        .as_ref()
-        .filter(|_| context.ui.form == Form::Words)
-    else {
-        return;
-    };
-    let mut block = Block::new();
-    if context.ui.terminals.stderr {
-        learning::learned(&mut block, experiment);
-    }
-    let told = experiment.learned.is_none();
-    learning::trouble(&mut block, experiment.trouble.as_deref().filter(|_| told));
-    context.ui.say_block(&block);
 }
 
 /// A run and what the checks say about it.

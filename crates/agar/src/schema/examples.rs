@@ -5,6 +5,7 @@
 
 mod checks;
 mod evolution;
+mod experiment;
 mod learning;
 mod travel;
 
@@ -533,6 +534,7 @@ fn exec_answers(answer: RunAnswer) -> [ExecAnswer; 2] {
         sandbox: answer.sandbox,
         started: true,
         run: answer.run,
+        experiment: answer.experiment,
         before: None,
         taken_back: None,
     };

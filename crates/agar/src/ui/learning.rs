@@ -2,6 +2,7 @@
 
 use super::block::{self, Block};
 use super::human;
+use super::{Form, Ui};
 use agar_core::text::printable;
 use agar_engine::experiment::ExperimentView;
 use agar_engine::memory::{Confidence, Lesson, Status};
@@ -22,7 +23,7 @@ pub fn last_time(confidence: &Confidence) -> Option<String> {
 }
 
 /// What an experiment taught.
-pub fn learned(block: &mut Block, experiment: &ExperimentView) {
+fn learned(block: &mut Block, experiment: &ExperimentView) {
     if let Some(learned) = &experiment.learned {
         block.push(block::LEARNED, printable(&learned.headline));
     }
@@ -35,6 +36,20 @@ pub fn learned(block: &mut Block, experiment: &ExperimentView) {
         let sentence = printable(&first.sentence);
         block.push(block::GRADUATED, format!("{count} · {sentence}"));
     }
+}
+
+/// Says what was learned, where somebody looks, and what is wrong with memory wherever it goes.
+pub fn after(ui: &Ui, experiment: Option<&ExperimentView>) {
+    let Some(experiment) = experiment.filter(|_| ui.form == Form::Words) else {
+        return;
+    };
+    let mut block = Block::new();
+    if ui.terminals.stderr {
+        learned(&mut block, experiment);
+    }
+    let told = experiment.learned.is_none();
+    trouble(&mut block, experiment.trouble.as_deref().filter(|_| told));
+    ui.say_block(&block);
 }
 
 /// What is wrong with memory, where something is.

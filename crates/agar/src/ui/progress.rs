@@ -49,7 +49,7 @@ impl Progress for Meter {
             bar: None,
         });
         if work.bar.is_none() && work.began.elapsed() >= PATIENCE {
-            work.bar = Some(bar(step.total));
+            work.bar = Some(bar(step));
         }
         if let Some(bar) = &work.bar {
             bar.set_message(step.doing.to_owned());
@@ -73,11 +73,13 @@ impl Progress for Meter {
     }
 }
 
-fn bar(total: Option<u64>) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr());
-    let template = match total {
-        Some(_) => "{spinner} {msg}  {bar:24}  {pos} of {len}  {eta} left",
-        None => "{spinner} {msg}  {pos}  {elapsed}",
+fn bar(step: Step<'_>) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(step.total, ProgressDrawTarget::stderr());
+    let template = match (step.total, step.done) {
+        (Some(_), _) => "{spinner} {msg}  {bar:24}  {pos} of {len}  {eta} left",
+        // Nothing is counted: that it goes on is all there is to say.
+        (None, 0) => "{spinner} {msg}  {elapsed}",
+        (None, _) => "{spinner} {msg}  {pos}  {elapsed}",
     };
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style.progress_chars("━╸ "));
