@@ -115,19 +115,13 @@ fn generations_of_a_directory_that_is_gone_are_removed_unless_used() {
     assert!(!place.exists());
 }
 
-/// Not a test of its own: what the next one starts and kills.
-#[test]
-#[ignore = "started by the test below"]
-fn a_freeze_to_be_killed() {
-    let Some(top) = std::env::var_os("AGAR_TEST_DESK") else {
-        return;
-    };
-    let desk = Desk::at(Path::new(&top));
-    desk.freeze();
-}
-
 #[test]
 fn a_freeze_killed_at_any_moment_leaves_the_next_one_right() {
+    // This test starts itself again, to be killed.
+    if let Some(top) = std::env::var_os("AGAR_TEST_DESK") {
+        Desk::at(Path::new(&top)).freeze();
+        return;
+    }
     let desk = Desk::new();
     for number in 0..600 {
         desk.write(&format!("d{}/f{number}", number % 7), &number.to_string());
@@ -138,7 +132,10 @@ fn a_freeze_killed_at_any_moment_leaves_the_next_one_right() {
             &format!("round {round}"),
         );
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "base_life::a_freeze_to_be_killed", "--ignored"])
+            .args([
+                "--exact",
+                "base_life::a_freeze_killed_at_any_moment_leaves_the_next_one_right",
+            ])
             .env("AGAR_TEST_DESK", &desk.top)
             .stdout(std::process::Stdio::null())
             .spawn()
@@ -173,14 +170,8 @@ fn a_freeze_killed_at_any_moment_leaves_the_next_one_right() {
     }
 }
 
-/// Not a test of its own: runs where something is mounted below the project.
-#[test]
-#[ignore = "started by the test below"]
-fn a_freeze_around_a_mount() {
-    let Some(top) = std::env::var_os("AGAR_TEST_DESK") else {
-        return;
-    };
-    let desk = Desk::at(Path::new(&top));
+fn freeze_around_a_mount(top: &Path) {
+    let desk = Desk::at(top);
     let live = desk.with_bases(|bases| bases.prepare(Choice::Live, &Silent).unwrap_err());
     assert_eq!(live.kind(), Kind::Unsupported);
     let quick = desk.with_bases(|bases| bases.prepare(Choice::Quick, &Silent).unwrap());
@@ -197,11 +188,16 @@ fn a_freeze_around_a_mount() {
 
 #[test]
 fn a_mount_below_the_project_is_left_live_and_forces_a_frozen_base() {
+    // This test starts itself again where something is mounted.
+    if let Some(top) = std::env::var_os("AGAR_TEST_DESK") {
+        freeze_around_a_mount(Path::new(&top));
+        return;
+    }
     let desk = Desk::new();
     desk.write("a", "1");
     desk.write("data/hidden by the mount", "");
     let script = r#"mount -t tmpfs tmpfs "$1/shop/data" && touch "$1/shop/data/visible" &&
-        exec "$2" --exact base_life::a_freeze_around_a_mount --ignored"#;
+        exec "$2" --exact base_life::a_mount_below_the_project_is_left_live_and_forces_a_frozen_base"#;
     let status = Command::new("unshare")
         .args(["-Urm", "sh", "-c", script, "sh"])
         .args([&desk.top, &std::env::current_exe().unwrap()])
