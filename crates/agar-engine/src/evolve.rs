@@ -10,6 +10,7 @@ mod keep;
 mod lineage;
 mod look;
 mod run;
+mod tables;
 mod view;
 mod wish;
 

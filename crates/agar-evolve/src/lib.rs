@@ -53,6 +53,7 @@ mod budget;
 mod cell;
 mod chance;
 mod code;
+pub mod dish;
 mod engine;
 mod event;
 mod failure;
@@ -73,6 +74,7 @@ pub use crate::cell::{
 };
 pub use crate::chance::Chance;
 pub use crate::code::{Code, NotCode};
+pub use crate::dish::{Dish, DishError, DishSettings};
 pub use crate::engine::Tier;
 pub use crate::engine::host::{Artifact, Cases};
 pub use crate::event::{Counts, Event, Telemetry, Unwatched, Watch};

@@ -5,9 +5,13 @@
 //! counted in instructions.
 
 mod answers;
+mod bins;
+mod circles;
 mod regression;
 
 pub use self::answers::Answers;
+pub use self::bins::{BinPacking, Instance, Sort, bounds, pack, pack_with};
+pub use self::circles::{CirclePacking, Packing, verify_circles};
 pub use self::regression::{Point, Regression};
 
 use crate::breed::{self, Soil};
@@ -71,6 +75,11 @@ pub trait Task: fmt::Debug + Send + Sync {
     /// The bounds of genomes that are numbers.
     fn bounds(&self) -> (f64, f64) {
         (0.0, 1.0)
+    }
+
+    /// How many of them belong together: a place is two.
+    fn block(&self) -> usize {
+        1
     }
 
     /// A candidate of the first generation.

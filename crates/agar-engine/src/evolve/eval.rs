@@ -1,7 +1,8 @@
 //! Scoring candidates that somebody else bred: agar as the evaluator of another framework.
 
 use super::failure::EvolveError;
-use super::wish::{self, Wish};
+use super::tables;
+use super::wish::Wish;
 use crate::{Engine, EngineError};
 use agar_evolve::{Code, Tree};
 use serde::{Deserialize, Serialize};
@@ -128,10 +129,10 @@ fn code(candidate: &Candidate, arguments: u16) -> Result<Code, String> {
         (None, Some(tree), None, None) => Tree::parse(tree, arguments)
             .map(Code::Tree)
             .map_err(|error| error.to_string()),
-        (None, None, Some(text), None) => wish::module(text.as_bytes())
+        (None, None, Some(text), None) => tables::module(text.as_bytes())
             .map(Code::Module)
             .map_err(|error| error.to_string()),
-        (None, None, None, Some(digits)) => wish::unhex(digits)
+        (None, None, None, Some(digits)) => tables::unhex(digits)
             .map(Code::Module)
             .map_err(|error| error.to_string()),
         _ => Err("give exactly one of `formula`, `tree`, `wat` and `wasm`".to_owned()),

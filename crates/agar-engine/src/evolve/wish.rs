@@ -5,9 +5,10 @@
 //! numbers come back with the bits they went in with.
 
 use super::failure::EvolveError;
+use super::tables::{bins, hex, module, regression, unhex};
 use agar_core::seam::Clock;
 use agar_evolve::search::Plan;
-use agar_evolve::task::{Answers, Bench, Point, Regression, Task};
+use agar_evolve::task::{Answers, Bench, BinPacking, CirclePacking, Regression, Sort, Task};
 use agar_evolve::{Code, Incubator, Limits, Rules, Settings, Tree};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -77,6 +78,35 @@ pub enum TaskWish {
         #[serde(default = "millionth")]
         tolerance: f64,
     },
+    /// A heuristic that packs items into bins as they come: `x0` is the item, `x1` the room in a
+    /// bin, `x2` what would be left of it.
+    BinPacking {
+        /// How the instances to breed on are drawn.
+        sort: Sort,
+        /// How many.
+        #[serde(default = "forty")]
+        instances: usize,
+        /// Items in each.
+        #[serde(default = "five_hundred")]
+        items: usize,
+        /// A file of instances to examine the best with, in the form of the OR-Library; as many
+        /// more are drawn if left out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        held_out: Option<String>,
+        /// The instances themselves.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        held_out_table: Option<String>,
+    },
+    /// Circles in the unit square whose radii add up to the most. What evolves is where their
+    /// centres begin; a program in the cell refines them.
+    CirclePacking {
+        /// How many.
+        #[serde(default = "twenty_six")]
+        circles: usize,
+        /// The sum from which on it counts as solved.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        goal: Option<f64>,
+    },
     /// Questions with one right answer each, for modules that export `evaluate`.
     Answers {
         /// Questions and answers.
@@ -110,6 +140,18 @@ const fn five() -> f64 {
 
 const fn twenty_one() -> usize {
     21
+}
+
+const fn forty() -> usize {
+    40
+}
+
+const fn five_hundred() -> usize {
+    500
+}
+
+const fn twenty_six() -> usize {
+    26
 }
 
 const fn millionth() -> f64 {
@@ -216,6 +258,8 @@ impl TaskWish {
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Regression { .. } => "regression",
+            Self::BinPacking { .. } => "bin_packing",
+            Self::CirclePacking { .. } => "circle_packing",
             Self::Answers { .. } => "answers",
         }
     }
@@ -228,6 +272,16 @@ impl TaskWish {
                     *table = Some(read(&beside.join(name))?);
                 }
             }
+            Self::BinPacking {
+                held_out,
+                held_out_table,
+                ..
+            } => {
+                if let Some(name) = held_out.take() {
+                    *held_out_table = Some(read(&beside.join(name))?);
+                }
+            }
+            Self::CirclePacking { .. } => {}
             Self::Answers { modules, code, .. } => {
                 for name in std::mem::take(modules) {
                     let path = beside.join(name);
@@ -273,108 +327,55 @@ impl TaskWish {
                 let why = "a regression needs a `target` formula or a file of `data`";
                 Err(EvolveError::Task(why.to_owned()))
             }
-            Self::Answers { cases, code, .. } => {
-                if cases.is_empty() || code.is_empty() {
-                    let why = "`answers` needs `cases`, and `modules` to begin with";
+            Self::BinPacking {
+                sort,
+                instances,
+                items,
+                held_out_table,
+                ..
+            } => {
+                if *instances == 0 || *items == 0 || instances.saturating_mul(*items) > 2_000_000 {
+                    let why = "a bin packing needs 1 to 2000000 items in all `instances`";
                     return Err(EvolveError::Task(why.to_owned()));
                 }
-                let cases = cases.iter().map(|case| {
-                    (
-                        case.question.clone().into_bytes(),
-                        case.answer.clone().into_bytes(),
-                    )
-                });
-                let seeds: Result<Vec<Code>, EvolveError> = code
-                    .iter()
-                    .map(|digits| Ok(Code::Module(unhex(digits)?)))
-                    .collect();
-                Ok(Arc::new(Answers::new(cases.collect(), seeds?)))
+                let task = BinPacking::generated(*sort, *instances, *items, seed);
+                Ok(Arc::new(match held_out_table {
+                    Some(table) => task.examined_with(bins(table)?),
+                    None => task,
+                }))
             }
+            Self::CirclePacking { circles, goal } => Ok(Arc::new(packing(*circles, *goal)?)),
+            Self::Answers { cases, code, .. } => Ok(Arc::new(answers(cases, code)?)),
         }
     }
 }
 
-/// A table of points, of which every fourth is held out.
-fn regression(table: &str, tolerance: f64) -> Result<Regression, EvolveError> {
-    let mut points = Vec::new();
-    for (index, line) in table.lines().enumerate() {
-        let line = line.split('#').next().unwrap_or_default();
-        let cells: Vec<&str> = line
-            .split([',', ';', '\t', ' '])
-            .filter(|cell| !cell.is_empty())
-            .collect();
-        if cells.is_empty() {
-            continue;
-        }
-        let numbers: Result<Vec<f64>, _> = cells.iter().map(|cell| cell.trim().parse()).collect();
-        match numbers {
-            Ok(mut at) if at.len() >= 2 && at.iter().all(|number| number.is_finite()) => {
-                let value = at.pop().unwrap_or_default();
-                points.push(Point { at, value });
-            }
-            // A heading is what the first line may be.
-            Err(_) if points.is_empty() && index == 0 => {}
-            Ok(_) | Err(_) => {
-                let why = format!("line {} of the data is no point", index + 1);
-                return Err(EvolveError::Task(why));
-            }
-        }
-    }
-    let arguments = points.first().map_or(0, |point: &Point| point.at.len());
-    if points.len() < 4 || points.iter().any(|point| point.at.len() != arguments) {
-        let why = "the data needs at least 4 points, all of as many numbers";
+/// Questions and the modules to begin with.
+fn answers(cases: &[Case], code: &[String]) -> Result<Answers, EvolveError> {
+    if cases.is_empty() || code.is_empty() {
+        let why = "`answers` needs `cases`, and `modules` to begin with";
         return Err(EvolveError::Task(why.to_owned()));
     }
-    let arguments = u16::try_from(arguments)
-        .map_err(|_| EvolveError::Task("the points have too many numbers".to_owned()))?;
-    let (held_out, training): (Vec<_>, Vec<_>) = points
-        .into_iter()
-        .enumerate()
-        .partition(|(index, _)| index % 4 == 3);
-    let strip = |points: Vec<(usize, Point)>| -> Vec<Point> {
-        points.into_iter().map(|(_, point)| point).collect()
-    };
-    Ok(Regression::new(
-        arguments,
-        &strip(training),
-        &strip(held_out),
-        tolerance,
-    ))
-}
-
-/// A module from its binary or its text form.
-pub(super) fn module(bytes: &[u8]) -> Result<Vec<u8>, EvolveError> {
-    if bytes.starts_with(b"\0asm") {
-        return Ok(bytes.to_vec());
-    }
-    let text = std::str::from_utf8(bytes).map_err(|_| {
-        EvolveError::Task("a module is neither WebAssembly nor its text".to_owned())
-    })?;
-    agar_evolve::Genome::from_wat(text, &Rules::default())
-        .map(|genome| genome.wasm().to_vec())
-        .map_err(|error| EvolveError::Task(error.to_string()))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes
+    let cases = cases.iter().map(|case| {
+        (
+            case.question.clone().into_bytes(),
+            case.answer.clone().into_bytes(),
+        )
+    });
+    let seeds: Result<Vec<Code>, EvolveError> = code
         .iter()
-        .fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
+        .map(|digits| Ok(Code::Module(unhex(digits)?)))
+        .collect();
+    Ok(Answers::new(cases.collect(), seeds?))
 }
 
-pub(super) fn unhex(digits: &str) -> Result<Vec<u8>, EvolveError> {
-    let wrong = || EvolveError::Task("the code is not in hexadecimal digits".to_owned());
-    if !digits.is_ascii() || !digits.len().is_multiple_of(2) {
-        return Err(wrong());
+/// So many circles, solved from this sum on.
+fn packing(circles: usize, goal: Option<f64>) -> Result<CirclePacking, EvolveError> {
+    if !(1..=300).contains(&circles) {
+        return Err(EvolveError::Task(
+            "`circles` must be from 1 to 300".to_owned(),
+        ));
     }
-    let pairs = digits.as_bytes().chunks(2);
-    pairs
-        .map(|pair| {
-            let pair = std::str::from_utf8(pair).map_err(|_| wrong())?;
-            u8::from_str_radix(pair, 16).map_err(|_| wrong())
-        })
-        .collect()
+    let task = CirclePacking::new(circles, goal.unwrap_or(f64::MAX));
+    task.map_err(|error| EvolveError::Task(error.to_string()))
 }

@@ -2,8 +2,13 @@
 
 use crate::chance::Chance;
 
-/// The parent with some numbers moved: all of them a little, or a few of them far.
-pub fn jolt(parent: &[f64], (low, high): (f64, f64), chance: &mut Chance) -> Vec<f64> {
+/// The parent with some numbers moved within bounds: all of them a little, or a few blocks of them
+/// anywhere.
+pub fn jolt(
+    parent: &[f64],
+    ((low, high), block): ((f64, f64), usize),
+    chance: &mut Chance,
+) -> Vec<f64> {
     let width = high - low;
     let mut child = parent.to_vec();
     if chance.happens(0.5) {
@@ -13,8 +18,9 @@ pub fn jolt(parent: &[f64], (low, high): (f64, f64), chance: &mut Chance) -> Vec
         }
     } else {
         for _ in 0..=chance.below(3) {
-            let at = chance.below(child.len());
-            if let Some(number) = child.get_mut(at) {
+            let block = block.max(1);
+            let at = chance.below(child.len().div_ceil(block)) * block;
+            for number in child.iter_mut().skip(at).take(block) {
                 *number = chance.between(low, high);
             }
         }

@@ -152,7 +152,7 @@ fn changed(plan: &Plan, task: &dyn Task, parent: &Code, chance: &mut Chance) -> 
             (Code::Module(child), Origin::Mutation, "module")
         }
         Code::Numbers(numbers) => {
-            let numbers = breed::jolt(numbers, task.bounds(), chance);
+            let numbers = breed::jolt(numbers, (task.bounds(), task.block()), chance);
             (Code::Numbers(numbers), Origin::Mutation, "jolt")
         }
     }

@@ -119,6 +119,19 @@ fn another_seed_is_another_history() {
     assert_ne!(of(1), of(2));
 }
 
+/// Everyone whom these generations bore and did not collect.
+fn known(generations: &[Generation]) -> Vec<agar_evolve::search::Individual> {
+    let births = generations.iter().flat_map(|it| &it.births);
+    let collected: Vec<u64> = generations
+        .iter()
+        .flat_map(|it| it.collected.clone())
+        .collect();
+    births
+        .filter(|it| !collected.contains(&it.id))
+        .map(|it| it.as_ref().clone())
+        .collect()
+}
+
 #[test]
 fn a_search_taken_up_at_any_generation_ends_the_same() {
     for mode in [Mode::Generations, Mode::Steady] {
@@ -134,13 +147,7 @@ fn a_search_taken_up_at_any_generation_ends_the_same() {
         let mut whole = search("x^3 - x + 2", plan.clone());
         let generations = run(&mut whole, 2);
         for stop in [0, 3, 6] {
-            let mut known = Vec::new();
-            for generation in &generations[..=stop] {
-                known.extend(generation.births.iter().map(|it| it.as_ref().clone()));
-                known.retain(|it: &agar_evolve::search::Individual| {
-                    !generation.collected.contains(&it.id)
-                });
-            }
+            let known = known(&generations[..=stop]);
             let at = generations[stop].checkpoint.clone();
             let task = formula("x^3 - x + 2");
             let mut again = Search::resume(

@@ -1,10 +1,15 @@
-//! Cells, from outside.
+//! Cells, dishes and searches, from outside.
 
 #[cfg(test)]
 #[cfg(feature = "native")]
 mod agreement;
 #[cfg(test)]
+mod cheating;
+#[cfg(test)]
 mod containment;
+#[cfg(test)]
+mod dishes;
+#[cfg(test)]
 mod evolving;
 #[cfg(test)]
 mod fire;
@@ -12,6 +17,8 @@ mod fire;
 mod genomes;
 #[cfg(test)]
 mod kit;
+#[cfg(test)]
+mod neutral;
 #[cfg(test)]
 mod states;
 #[cfg(test)]

@@ -118,8 +118,7 @@ pub fn all() -> Vec<(&'static str, Vec<Value>)> {
         ("error", values(failures())),
     ];
     all.extend(travels());
-    all.extend(learning::all());
-    all.extend(evolution::all());
+    all.extend(learning::all().into_iter().chain(evolution::all()));
     all
 }
 

@@ -1,0 +1,393 @@
+//! Living individuals by name: spawned, loaded, run, watched and collected.
+//!
+//! The substrate without a brain. Every verb of the seed is here under its name; each works on one
+//! individual or, as `batch_…`, on many at once with a result for each. Individuals belong to
+//! populations, know their generation and parent, and carry the fitness that somebody recorded for
+//! them. The dish breeds nothing and believes nothing: it keeps apart, counts and cleans up.
+//!
+//! A dish is shared by reference. Each individual has a lock of its own, so that a long run of one
+//! is nobody else's trouble; the list is locked only to look somebody up.
+
+mod batch;
+mod collect;
+mod fitness;
+mod population;
+mod post;
+mod shadow;
+
+pub use self::collect::Collected;
+pub use self::fitness::Recorded;
+pub use self::population::{NotFound, Population};
+pub use self::post::Delivered;
+pub use self::shadow::{Comparison, Shadow, ShadowVerdict};
+
+use crate::cell::{Cell, Condition, History, Info, RollbackState, Spec, Swap, SwapError};
+use crate::event::{Event, Watch};
+use crate::failure::CellError;
+use crate::genome::{Genome, GenomeError, Rules};
+use crate::incubator::Incubator;
+use crate::limits::Limits;
+use crate::search::Origin;
+use crate::tree::Tree;
+use agar_core::fault::{Fault, Kind};
+use agar_core::seam::Timestamp;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+/// What a dish goes by; the defaults are the seed's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DishSettings {
+    /// Milliseconds between two collections.
+    pub gc_interval_ms: u64,
+    /// Generations whose dead are kept.
+    pub gc_retain_generations: u32,
+    /// Pages of 64 KiB that one genome may have: 64 MB.
+    pub memory_pages_max: u32,
+    /// Messages that may wait for one individual.
+    pub mailbox: u32,
+    /// The longest that one run may take, where no limit says otherwise.
+    pub run_timeout: Duration,
+}
+
+impl Default for DishSettings {
+    fn default() -> Self {
+        Self {
+            gc_interval_ms: 60_000,
+            gc_retain_generations: 3,
+            memory_pages_max: 1_024,
+            mailbox: 1_000,
+            run_timeout: Duration::from_secs(30),
+        }
+    }
+}
+
+/// Code to load, in the form it is in.
+#[derive(Debug, Clone, Copy)]
+pub enum Source<'a> {
+    /// A WebAssembly module.
+    Wasm(&'a [u8]),
+    /// Its text form.
+    Wat(&'a str),
+    /// An expression.
+    Tree(&'a Tree),
+}
+
+/// Where an individual comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Birth {
+    /// The generation.
+    pub generation: u32,
+    /// The parent, by name.
+    pub parent_id: Option<String>,
+    /// How it was made.
+    pub mutation_type: Origin,
+}
+
+impl Default for Birth {
+    fn default() -> Self {
+        Self {
+            generation: 0,
+            parent_id: None,
+            mutation_type: Origin::Seed,
+        }
+    }
+}
+
+/// All that can be said of an individual without running it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SandboxInfo {
+    /// Its name.
+    pub id: String,
+    /// The cell's side.
+    pub cell: Info,
+    /// The generation it belongs to.
+    pub generation: u32,
+    /// Its parent.
+    pub parent_id: Option<String>,
+    /// How it was made.
+    pub mutation_type: Origin,
+    /// How many ancestors in a row it has.
+    pub lineage_depth: u32,
+    /// What somebody recorded of its fitness.
+    pub fitness: Option<Recorded>,
+}
+
+/// What individuals take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ResourceUsage {
+    /// Bytes of memory.
+    pub memory: u64,
+    /// Instances that live: one, or none of one that sleeps.
+    pub process_count: u64,
+    /// Messages that wait.
+    pub message_queue: usize,
+    /// Milliseconds since it was made.
+    pub uptime_ms: u64,
+}
+
+/// A verb of the dish failed.
+#[derive(Debug, thiserror::Error)]
+pub enum DishError {
+    /// Nobody has that name.
+    #[error("there is no individual `{0}` in the dish")]
+    SandboxNotFound(String),
+    /// Somebody has it.
+    #[error("the dish already has an individual `{0}`")]
+    AlreadyExists(String),
+    /// The code was refused.
+    #[error("the code cannot be loaded")]
+    ParseFailed(#[from] GenomeError),
+    /// The run failed.
+    #[error("the run failed")]
+    Crashed(#[from] CellError),
+    /// The swap failed; the old version goes on.
+    #[error("the code cannot be swapped in")]
+    Swap(#[from] SwapError),
+}
+
+impl Fault for DishError {
+    fn kind(&self) -> Kind {
+        match self {
+            Self::SandboxNotFound(_) => Kind::NotFound,
+            Self::AlreadyExists(_) => Kind::Conflict,
+            Self::ParseFailed(error) => error.kind(),
+            Self::Crashed(error) => error.kind(),
+            Self::Swap(error) => error.kind(),
+        }
+    }
+}
+
+/// One individual of the dish.
+#[derive(Debug)]
+struct Member {
+    cell: Cell,
+    birth: Birth,
+    lineage_depth: u32,
+    fitness: Option<Recorded>,
+}
+
+type Members = BTreeMap<String, Arc<Mutex<Member>>>;
+
+/// Living individuals by name.
+#[derive(Debug)]
+pub struct Dish {
+    incubator: Incubator,
+    settings: DishSettings,
+    rules: Rules,
+    members: RwLock<Members>,
+    populations: Mutex<BTreeMap<String, Population>>,
+    collected_at: Mutex<Option<Timestamp>>,
+    watch: Arc<dyn Watch>,
+}
+
+/// A lock whose holder panicked still guards something whole: each change is one step.
+fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Dish {
+    /// An empty dish.
+    pub fn new(incubator: Incubator, settings: DishSettings, watch: Arc<dyn Watch>) -> Self {
+        Self {
+            incubator,
+            settings,
+            rules: Rules {
+                memory_pages_max: settings.memory_pages_max,
+                ..Rules::default()
+            },
+            members: RwLock::default(),
+            populations: Mutex::default(),
+            collected_at: Mutex::default(),
+            watch,
+        }
+    }
+
+    /// The limits that an individual gets where nobody says otherwise.
+    pub fn limits(&self) -> Limits {
+        Limits {
+            wall: Some(self.settings.run_timeout),
+            mailbox: self.settings.mailbox,
+            ..Limits::default()
+        }
+    }
+
+    fn genome(&self, source: Source<'_>) -> Result<Genome, GenomeError> {
+        match source {
+            Source::Wasm(bytes) => Genome::from_wasm(bytes, &self.rules),
+            Source::Wat(text) => Genome::from_wat(text, &self.rules),
+            Source::Tree(tree) => Genome::from_tree(tree, &self.rules),
+        }
+    }
+
+    fn members(&self) -> std::sync::RwLockReadGuard<'_, Members> {
+        self.members.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn members_mut(&self) -> std::sync::RwLockWriteGuard<'_, Members> {
+        self.members.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn member(&self, id: &str) -> Result<Arc<Mutex<Member>>, DishError> {
+        let found = self.members().get(id).cloned();
+        found.ok_or_else(|| DishError::SandboxNotFound(id.to_owned()))
+    }
+
+    /// Does something with an individual while nobody else does.
+    fn with<T>(&self, id: &str, act: impl FnOnce(&mut Member) -> T) -> Result<T, DishError> {
+        let member = self.member(id)?;
+        let done = act(&mut held(&member));
+        Ok(done)
+    }
+
+    /// Makes an individual of this code.
+    pub fn create(&self, id: &str, source: Source<'_>, birth: Birth) -> Result<(), DishError> {
+        if self.members().contains_key(id) {
+            return Err(DishError::AlreadyExists(id.to_owned()));
+        }
+        let genome = self.genome(source)?;
+        let spec = Spec {
+            limits: self.limits(),
+            ..Spec::default()
+        };
+        let cell = self.incubator.create(&genome, spec)?;
+        let parent = birth.parent_id.as_deref();
+        let depth = parent.and_then(|parent| self.with(parent, |it| it.lineage_depth).ok());
+        let member = Member {
+            cell,
+            birth,
+            lineage_depth: depth.map_or(0, |depth| depth + 1),
+            fitness: None,
+        };
+        match self.members_mut().entry(id.to_owned()) {
+            std::collections::btree_map::Entry::Occupied(_) => {
+                Err(DishError::AlreadyExists(id.to_owned()))
+            }
+            std::collections::btree_map::Entry::Vacant(place) => {
+                place.insert(Arc::new(Mutex::new(member)));
+                Ok(())
+            }
+        }
+    }
+
+    /// Ends an individual. A run under way ends first.
+    pub fn destroy(&self, id: &str) -> Result<(), DishError> {
+        let removed = self.members_mut().remove(id);
+        let member = removed.ok_or_else(|| DishError::SandboxNotFound(id.to_owned()))?;
+        drop(held(&member));
+        Ok(())
+    }
+
+    /// Begins an individual anew, without its state, in the same version.
+    pub fn restart(&self, id: &str) -> Result<(), DishError> {
+        Ok(self.with(id, |member| member.cell.restart())??)
+    }
+
+    /// What can be said of an individual without running it.
+    pub fn info(&self, id: &str) -> Result<SandboxInfo, DishError> {
+        self.with(id, |member| SandboxInfo {
+            id: id.to_owned(),
+            cell: member.cell.info(),
+            generation: member.birth.generation,
+            parent_id: member.birth.parent_id.clone(),
+            mutation_type: member.birth.mutation_type,
+            lineage_depth: member.lineage_depth,
+            fitness: member.fitness.clone(),
+        })
+    }
+
+    /// Everybody's name, in order.
+    pub fn list(&self) -> Vec<String> {
+        self.members().keys().cloned().collect()
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.members().len()
+    }
+
+    /// Whether there is nobody.
+    pub fn is_empty(&self) -> bool {
+        self.members().is_empty()
+    }
+
+    /// Swaps in a genome that is at hand; the state comes along. The version it became.
+    pub fn hot_reload(&self, id: &str, swap: Swap<'_>) -> Result<u32, DishError> {
+        Ok(self.with(id, |member| member.cell.swap(swap))??)
+    }
+
+    /// The same from code that is checked first.
+    pub fn hot_reload_source(&self, id: &str, source: Source<'_>) -> Result<u32, DishError> {
+        let member = self.member(id)?;
+        let genome = self.genome(source)?;
+        let version = held(&member).cell.swap(Swap::to(genome, "hot_reload"));
+        Ok(version?)
+    }
+
+    /// Runs something on an individual's cell, with the events of a run around it.
+    pub fn run<T>(
+        &self,
+        id: &str,
+        act: impl FnOnce(&mut Cell) -> Result<T, CellError>,
+    ) -> Result<T, DishError> {
+        let member = self.member(id)?;
+        let mut member = held(&member);
+        let number = member.cell.id().0;
+        self.watch.event(&Event::RunStart { id: number });
+        let began = Instant::now();
+        let done = act(&mut member.cell);
+        let duration_us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
+        match &done {
+            Ok(_) => self.watch.event(&Event::RunStop {
+                id: number,
+                duration_us,
+            }),
+            Err(error) => {
+                self.watch.event(&Event::RunException {
+                    id: number,
+                    duration_us,
+                    result: &error.to_string(),
+                });
+                self.killed(error);
+            }
+        }
+        Ok(done?)
+    }
+
+    fn killed(&self, error: &CellError) {
+        if matches!(error, CellError::Deadline { .. }) {
+            self.watch.event(&Event::KilledTimeout);
+        } else if error.kind() == Kind::Limit {
+            self.watch.event(&Event::KilledResourceLimit);
+        }
+    }
+
+    /// The versions of an individual's code.
+    pub fn versions(&self, id: &str) -> Result<History, DishError> {
+        self.with(id, |member| member.cell.history())
+    }
+
+    /// Goes back to a version that is kept. The version it became.
+    pub fn rollback(&self, id: &str, version: u32, with: RollbackState) -> Result<u32, DishError> {
+        Ok(self.with(id, |member| member.cell.rollback(version, with))??)
+    }
+
+    /// What an individual takes.
+    pub fn resource_usage(&self, id: &str) -> Result<ResourceUsage, DishError> {
+        let now = self.incubator.now();
+        self.with(id, |member| {
+            let info = member.cell.info();
+            ResourceUsage {
+                memory: info.memory,
+                process_count: u64::from(info.condition == Condition::Awake),
+                message_queue: info.waiting,
+                uptime_ms: now.since(info.created_at),
+            }
+        })
+    }
+
+    /// Sets other limits from the next run on.
+    pub fn update_limits(&self, id: &str, limits: Limits) -> Result<(), DishError> {
+        self.with(id, |member| member.cell.set_limits(limits))
+    }
+}

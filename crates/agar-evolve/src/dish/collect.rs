@@ -1,0 +1,69 @@
+//! Cleaning up: the crashed, the abandoned and the old.
+
+use super::{Dish, held};
+use crate::cell::Condition;
+use crate::event::Event;
+use std::sync::Arc;
+
+/// Who was collected.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Collected {
+    /// Crashed, with nobody who restarted them since.
+    pub crashed: Vec<String>,
+    /// Of a generation that is too old to be kept, in no population.
+    pub outdated: Vec<String>,
+}
+
+impl Dish {
+    /// Collects if the last time lies long enough back.
+    pub fn collect_when_due(&self) -> Option<Collected> {
+        let now = self.incubator.now();
+        {
+            let mut last = held(&self.collected_at);
+            let recent = last.is_some_and(|last| now.since(last) < self.settings.gc_interval_ms);
+            if recent {
+                return None;
+            }
+            *last = Some(now);
+        }
+        Some(self.collect())
+    }
+
+    /// Ends those who crashed, and those of old generations whom no population names. Who is being
+    /// run at this moment is left alone.
+    pub fn collect(&self) -> Collected {
+        let newest = held(&self.populations)
+            .values()
+            .map(|population| population.generation)
+            .max()
+            .unwrap_or(0);
+        let oldest = newest.saturating_sub(self.settings.gc_retain_generations);
+        let mut collected = Collected::default();
+        for (id, member) in self.snapshot() {
+            let Ok(member) = member.try_lock() else {
+                continue;
+            };
+            if member.cell.condition() == Condition::Crashed {
+                collected.crashed.push(id);
+            } else if member.birth.generation < oldest && !self.is_in_a_population(&id) {
+                collected.outdated.push(id);
+            }
+        }
+        let gone = collected.crashed.iter().chain(&collected.outdated);
+        let mut members = self.members_mut();
+        let count = gone.filter(|id| members.remove(*id).is_some()).count() as u64;
+        drop(members);
+        if count > 0 {
+            self.watch.event(&Event::Collected { count });
+        }
+        collected
+    }
+
+    fn snapshot(&self) -> Vec<(String, Arc<std::sync::Mutex<super::Member>>)> {
+        let members = self.members();
+        members
+            .iter()
+            .map(|(id, member)| (id.clone(), Arc::clone(member)))
+            .collect()
+    }
+}

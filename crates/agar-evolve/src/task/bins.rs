@@ -1,0 +1,284 @@
+//! Packing items into bins as they come.
+//!
+//! A candidate says how much it likes to put an item into a bin, from the item's size, the room in
+//! the bin and what would be left. Sizes are whole numbers, so all that it can be asked fits into
+//! one table: the cell fills the table in one run, and the host does the packing itself. What a
+//! candidate cannot do is pack, count bins, or see what comes next.
+
+use super::{Bench, Evaluation, Task, boasts};
+use crate::chance::{Chance, number};
+use crate::code::Code;
+use crate::fitness::{Fitness, Invalid, Verdict, finite};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Items in the order in which they come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Instance {
+    /// The room in an empty bin.
+    pub capacity: usize,
+    /// The sizes, each from one to the capacity.
+    pub items: Vec<usize>,
+}
+
+/// How instances are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sort {
+    /// Sizes from 20 to 100, equally likely, into bins of 150: as in the OR-Library's `u` files.
+    Uniform,
+    /// Sizes of a Weibull distribution of scale 45 and shape 3, into bins of 100.
+    Weibull,
+}
+
+impl Sort {
+    /// An instance of this sort.
+    pub fn draw(self, items: usize, chance: &mut Chance) -> Instance {
+        let capacity = match self {
+            Self::Uniform => 150,
+            Self::Weibull => 100,
+        };
+        let items = (0..items).map(|_| match self {
+            Self::Uniform => 20 + chance.below(81),
+            Self::Weibull => weibull(chance).clamp(1, capacity),
+        });
+        Instance {
+            capacity,
+            items: items.collect(),
+        }
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a size between 0 and a few hundred"
+)]
+fn weibull(chance: &mut Chance) -> usize {
+    let draw = -(1.0 - chance.unit()).ln();
+    (45.0 * draw.cbrt()).round() as usize
+}
+
+/// The fewest bins there can be: what the items take together.
+pub fn bounds(instance: &Instance) -> usize {
+    let total: usize = instance.items.iter().sum();
+    total.div_ceil(instance.capacity.max(1))
+}
+
+/// How many bins it takes if each item goes where `likes` of its size and the room there is
+/// highest; of equals the tightest. An empty bin is always there.
+pub fn pack_with(instance: &Instance, likes: impl Fn(usize, usize) -> f64) -> usize {
+    // How many bins have each room. Bins of equal room are equal.
+    let mut open = vec![0_usize; instance.capacity + 1];
+    let mut bins = 0;
+    for item in &instance.items {
+        let there = |room: &usize| {
+            *room == instance.capacity || open.get(*room).is_some_and(|count| *count > 0)
+        };
+        let rooms = (*item..=instance.capacity).filter(there);
+        let best = rooms
+            .map(|room| (room, likes(*item, room)))
+            .reduce(|best, next| if next.1 > best.1 { next } else { best });
+        let room = best.map_or(instance.capacity, |(room, _)| room);
+        match open.get_mut(room) {
+            Some(count) if *count > 0 => *count -= 1,
+            Some(_) | None => bins += 1,
+        }
+        if let Some(count) = open.get_mut(room.saturating_sub(*item)) {
+            *count += 1;
+        }
+    }
+    bins
+}
+
+/// What a candidate says to every item and room there can be.
+#[derive(Debug)]
+struct Table {
+    capacity: usize,
+    likes: Vec<f64>,
+}
+
+impl Table {
+    fn of(code: &Code, capacity: usize, bench: &Bench, spent: &mut u64) -> Result<Self, Invalid> {
+        let genome = bench.genome(code)?;
+        if !genome.facts().is_stateless() {
+            let words = "a heuristic must not remember".to_owned();
+            return Err(Invalid::Refused { words });
+        }
+        let mut points = Vec::with_capacity(capacity * (capacity + 1) / 2 * 3);
+        for item in 1..=capacity {
+            for room in item..=capacity {
+                points.extend([number(item), number(room), number(room - item)]);
+            }
+        }
+        let mut cell = bench.cell(&genome)?;
+        let said = cell.map("f", &points);
+        *spent += cell.metrics().instructions;
+        boasts(cell.artifacts())?;
+        let likes = said?;
+        match likes.iter().position(|liking| !liking.is_finite()) {
+            Some(case) => Err(Invalid::NotFinite { case }),
+            None => Ok(Self { capacity, likes }),
+        }
+    }
+
+    fn likes(&self, item: usize, room: usize) -> f64 {
+        // Rows of one fewer each time: those of the items before this one come first.
+        let before = (item - 1) * self.capacity - (item - 1) * item.saturating_sub(2) / 2;
+        let at = before + (room - item);
+        self.likes.get(at).copied().unwrap_or(f64::MIN)
+    }
+}
+
+/// Instances to breed on, and others to examine the best with.
+#[derive(Debug, Clone)]
+pub struct BinPacking {
+    training: Vec<Instance>,
+    held_out: Vec<Instance>,
+}
+
+/// How many bins it takes a candidate, instance by instance.
+pub fn pack(
+    code: &Code,
+    instances: &[Instance],
+    bench: &Bench,
+    spent: &mut u64,
+) -> Result<Vec<usize>, Invalid> {
+    let mut tables: BTreeMap<usize, Table> = BTreeMap::new();
+    let mut bins = Vec::with_capacity(instances.len());
+    for instance in instances {
+        let table = match tables.entry(instance.capacity) {
+            std::collections::btree_map::Entry::Occupied(known) => known.into_mut(),
+            std::collections::btree_map::Entry::Vacant(place) => {
+                place.insert(Table::of(code, instance.capacity, bench, spent)?)
+            }
+        };
+        bins.push(pack_with(instance, |item, room| table.likes(item, room)));
+    }
+    Ok(bins)
+}
+
+fn mean(counts: &[usize]) -> f64 {
+    number(counts.iter().sum()) / number(counts.len()).max(1.0)
+}
+
+impl BinPacking {
+    /// The task of these instances.
+    pub const fn new(training: Vec<Instance>, held_out: Vec<Instance>) -> Self {
+        Self { training, held_out }
+    }
+
+    /// Generated instances of one sort: so many to breed on, and as many others.
+    pub fn generated(sort: Sort, instances: usize, items: usize, seed: u64) -> Self {
+        let draw = |which: u64| -> Vec<Instance> {
+            (0..instances as u64)
+                .map(|index| sort.draw(items, &mut Chance::of(&[seed, which, index])))
+                .collect()
+        };
+        Self::new(draw(1), draw(2))
+    }
+
+    /// The same, examined with these instances instead.
+    #[must_use]
+    pub fn examined_with(mut self, held_out: Vec<Instance>) -> Self {
+        self.held_out = held_out;
+        self
+    }
+
+    fn judge(&self, code: &Code, bench: &Bench, spent: &mut u64) -> Verdict {
+        let bins = pack(code, &self.training, bench, spent)?;
+        let cases: Vec<f64> = bins
+            .iter()
+            .zip(&self.training)
+            .map(|(bins, instance)| number(*bins) - number(bounds(instance)))
+            .collect();
+        let least = number(self.training.iter().map(bounds).sum());
+        let excess = cases.iter().sum::<f64>() / least.max(1.0);
+        finite(Fitness {
+            score: -excess,
+            components: BTreeMap::from([
+                ("bins".to_owned(), mean(&bins)),
+                ("excess".to_owned(), excess),
+            ]),
+            cases,
+            solved: false,
+        })
+    }
+}
+
+impl Task for BinPacking {
+    fn name(&self) -> &'static str {
+        "bin_packing"
+    }
+
+    fn arguments(&self) -> u16 {
+        3
+    }
+
+    fn evaluate(&self, code: &Code, bench: &Bench) -> Evaluation {
+        let mut instructions = 0;
+        let verdict = self.judge(code, bench, &mut instructions);
+        Evaluation {
+            verdict,
+            instructions,
+            improved: None,
+        }
+    }
+
+    fn examine(&self, code: &Code, bench: &Bench) -> BTreeMap<String, f64> {
+        let Ok(bins) = pack(code, &self.held_out, bench, &mut 0) else {
+            return BTreeMap::new();
+        };
+        let tightest = |instance: &Instance| pack_with(instance, |item, room| -number(room - item));
+        let best_fit: Vec<usize> = self.held_out.iter().map(tightest).collect();
+        let least: Vec<usize> = self.held_out.iter().map(bounds).collect();
+        BTreeMap::from([
+            ("bins".to_owned(), mean(&bins)),
+            ("best_fit_bins".to_owned(), mean(&best_fit)),
+            ("lower_bound".to_owned(), mean(&least)),
+        ])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn best_fit_packs_as_it_should() {
+        let instance = Instance {
+            capacity: 10,
+            items: vec![6, 5, 4, 5, 3, 7],
+        };
+        assert_eq!(pack_with(&instance, |item, room| -number(room - item)), 3);
+        assert_eq!(bounds(&instance), 3);
+        // Who likes empty bins most takes one for each item.
+        assert_eq!(pack_with(&instance, |_, room| number(room)), 6);
+    }
+
+    proptest! {
+        #[test]
+        fn no_liking_packs_below_the_bound_or_above_one_bin_an_item(seed: u64, salt: u64) {
+            let instance = Sort::Uniform.draw(60, &mut Chance::of(&[seed]));
+            let wild = |item: usize, room: usize| {
+                Chance::of(&[salt, item as u64, room as u64]).unit()
+            };
+            let bins = pack_with(&instance, wild);
+            prop_assert!((bounds(&instance)..=60).contains(&bins));
+        }
+
+        #[test]
+        fn the_table_holds_every_item_and_room_once(item in 1_usize..=40, left in 0_usize..40) {
+            let capacity = 40;
+            let room = item + left;
+            prop_assume!(room <= capacity);
+            let mut likes = Vec::new();
+            for item in 1..=capacity {
+                likes.extend((item..=capacity).map(|room| number(item * 1000 + room)));
+            }
+            let table = Table { capacity, likes };
+            prop_assert!((table.likes(item, room) - number(item * 1000 + room)).abs() < 0.5);
+        }
+    }
+}
