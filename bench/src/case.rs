@@ -14,6 +14,7 @@ pub(crate) mod idle;
 pub(crate) mod memory;
 pub(crate) mod rate;
 pub(crate) mod size;
+pub(crate) mod travel;
 
 use agar_testkit::World;
 use anyhow::{Context as _, Result};

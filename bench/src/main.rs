@@ -30,6 +30,7 @@ const BENCHMARKS: &[(&str, Benchmark)] = &[
     ("cold", case::cold::run),
     ("memory", case::memory::run),
     ("crowd", case::crowd::run),
+    ("travel", case::travel::run),
     #[cfg(feature = "evolve")]
     ("evolve", case::evolve::run),
 ];

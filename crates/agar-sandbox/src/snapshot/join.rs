@@ -167,3 +167,7 @@ impl Joining<'_> {
         done().map_err(|error| failed(error.into()))
     }
 }
+
+#[cfg(test)]
+#[path = "join_tests.rs"]
+mod tests;

@@ -13,6 +13,7 @@ use crate::ui::terminal::Raw;
 use agar_core::fault::Kind;
 use agar_engine::Engine;
 use agar_engine::list::{ListRequest, list};
+use agar_engine::pause::{PauseRequest, ResumeRequest, pause, resume};
 use agar_engine::remove::{RemoveRequest, remove};
 use agar_engine::stop::{StopRequest, stop};
 use board::{Board, Wish};
@@ -29,7 +30,7 @@ const PACE: Duration = Duration::from_secs(1);
 
 /// Watch the sandboxes: what runs, what they use, what can go
 ///
-/// A live table on a terminal, with keys to sort, select, stop and remove; `?` shows them all.
+/// A live table on a terminal, with keys to sort, select, pause, stop and remove; `?` shows them all.
 /// In a pipe, or with --json, it is one look.
 #[derive(Debug, Clone, Copy, clap::Args)]
 #[command(after_long_help = "\
@@ -133,6 +134,14 @@ fn fulfil(engine: &Engine, wish: &Wish) -> String {
                 all: false,
             };
             stop(engine, &request).map(|_| "stopped")
+        }
+        Wish::Pause(id) => {
+            let sandbox = Some(id.to_string());
+            pause(engine, &PauseRequest { sandbox }).map(|_| "paused")
+        }
+        Wish::Resume(id) => {
+            let sandbox = Some(id.to_string());
+            resume(engine, &ResumeRequest { sandbox }).map(|_| "resumed")
         }
         Wish::Remove(id) => {
             let request = RemoveRequest {

@@ -55,6 +55,36 @@ fn what_was_started_goes_on_when_its_viewer_leaves() {
 }
 
 #[test]
+fn a_snapshot_is_taken_under_a_terminal_that_goes_on() {
+    for flags in WAYS {
+        let world = sandbox();
+        let mut session = attach(&world, "calm", flags);
+        session.send("kept=4; echo first >made; echo ready-$((kept + 1))\n");
+        session.expect("ready-5");
+        let taken = world.agar(["snapshot", "calm-fern", "--json"]).success();
+        let taken: serde_json::Value = serde_json::from_str(&taken.stdout).unwrap();
+        assert_eq!(taken["snapshot"]["taken"], "running");
+        // The shell stood still and knows what it knew.
+        session.send("echo second >made; echo still-$((kept + 2))\n");
+        session.expect("still-6");
+        world
+            .agar(["fork", "calm-fern@s1", "--name", "copy"])
+            .success();
+        let shown = world.agar(["exec", "copy", "--", "cat", "made"]).success();
+        assert_eq!(shown.stdout, "first\n");
+        // A return ends what runs, and the terminal with it.
+        let back = world.agar(["restore", "calm-fern@s1"]).success();
+        assert!(back.stdout.contains("ended"), "{back}");
+        session.finish();
+        let shown = world
+            .agar(["exec", "calm-fern", "--", "cat", "made"])
+            .success();
+        assert_eq!(shown.stdout, "first\n");
+        world.agar(["rm", "--all", "--force"]).success();
+    }
+}
+
+#[test]
 fn two_viewers_see_and_type_the_same() {
     for flags in WAYS {
         let world = sandbox();

@@ -13,6 +13,7 @@ mod mounts;
 mod names;
 mod pipes;
 mod preparing;
+mod preserving;
 mod programs;
 mod queueing;
 mod said;

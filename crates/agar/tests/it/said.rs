@@ -33,6 +33,24 @@ fn logs_show_both_streams_of_the_last_run() {
 }
 
 #[test]
+fn logs_that_are_followed_show_what_comes_and_end_with_the_run() {
+    let world = plain();
+    world.agar(["create", "--name", "calm-fern"]).success();
+    let script = "echo begun; until [ -e /tmp/go ]; do sleep 0.02; done; echo going; echo ended";
+    let words = ["exec", "calm-fern", "--", "sh", "-c", script];
+    let mut running = world.command(words).spawn();
+    running.expect("begun");
+    let mut following = world.command(["logs", "-f", "calm-fern"]).spawn();
+    following.expect("begun");
+    assert!(!following.has_ended());
+    let go = ["exec", "calm-fern", "--", "touch", "/tmp/go"];
+    world.agar(go).success();
+    running.finish().success();
+    let shown = following.finish().success().stdout;
+    assert_eq!(shown, "begun\ngoing\nended\n");
+}
+
+#[test]
 fn a_process_left_behind_is_listed_and_ends_with_the_sandbox() {
     let world = plain();
     world.agar(["create", "--name", "calm-fern"]).success();

@@ -299,7 +299,9 @@ fn top_is_driven_by_keys_and_gives_the_terminal_back() {
     session.send("x");
     session.send("o");
     session.expect("▾ calm-fern");
-    session.send("gs");
+    session.send("gp");
+    session.expect("paused");
+    session.send("s");
     session.expect("stopped");
     session.resize(12, 60);
     session.send("Gx");

@@ -22,6 +22,8 @@ pub(super) enum Key {
 pub(super) enum Wish {
     Leave,
     Stop(SandboxId),
+    Pause(SandboxId),
+    Resume(SandboxId),
     Remove(SandboxId),
 }
 
@@ -217,11 +219,29 @@ impl Board {
                 self.order();
             }
             Key::Char('s') => return self.stop(),
+            Key::Char('p') => return self.pause(),
             Key::Char('x') => self.over = self.selected.map_or(Over::Nothing, Over::Sure),
             Key::Char('?' | 'h') => self.over = Over::Help,
             Key::Char(_) => {}
         }
         None
+    }
+
+    /// Pauses what runs, and has go on what is paused.
+    fn pause(&mut self) -> Option<Wish> {
+        let row = self.row_of(self.selected?)?;
+        match row.state {
+            State::Running => Some(Wish::Pause(row.id)),
+            State::Paused => Some(Wish::Resume(row.id)),
+            State::Creating
+            | State::Finished
+            | State::Promoted
+            | State::Discarded
+            | State::Collected => {
+                self.said = format!("nothing runs in {}", row.alias);
+                None
+            }
+        }
     }
 
     fn stop(&mut self) -> Option<Wish> {
@@ -312,6 +332,23 @@ mod tests {
         answer.sandboxes[1].cpu_ms = Some(1_500);
         board.look(answer, Timestamp::from_millis(start + 11_000));
         assert_eq!(board.row_of(id).and_then(|row| row.cpu_percent), Some(50));
+    }
+
+    #[test]
+    fn the_same_key_pauses_and_resumes() {
+        let mut board = board();
+        for (state, wish) in [
+            (State::Running, Wish::Pause as fn(SandboxId) -> Wish),
+            (State::Paused, Wish::Resume),
+        ] {
+            let id = board.rows[0].id;
+            board.rows[0].state = state;
+            board.selected = Some(id);
+            assert_eq!(board.press(Key::Char('p')), Some(wish(id)));
+        }
+        board.rows[0].state = State::Finished;
+        assert_eq!(board.press(Key::Char('p')), None);
+        assert!(board.said.starts_with("nothing runs in"));
     }
 
     #[test]

@@ -19,13 +19,14 @@ use ratatui_widgets::paragraph::Paragraph;
 use ratatui_widgets::table::{self, Table, TableState};
 
 const NOTHING: &str = "–";
-const KEYS: &str = "↑↓ select  o sort  r reverse  s stop  x remove  ? help  q leave";
+const KEYS: &str = "↑↓ select  o sort  r reverse  p pause  s stop  x remove  ? help  q leave";
 
-const HELP: [&str; 9] = [
+const HELP: [&str; 10] = [
     "↑ ↓ j k    select a sandbox",
     "g G        the first, the last",
     "o          sort by the next column",
     "r          turn the order round",
+    "p          have it stand still, or go on",
     "s          end what runs in it, keep what changed",
     "x          remove it; asks first",
     "q, Ctrl-C  leave",

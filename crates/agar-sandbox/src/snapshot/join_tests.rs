@@ -1,0 +1,117 @@
+//! Joined layers show what their parts showed, on hand-made layers with every way to hide something.
+
+use super::*;
+use rustix::fs::{XattrFlags, setxattr};
+use std::collections::BTreeMap;
+use tempfile::TempDir;
+
+/// Layers by name, topmost first, and a base below them.
+struct Pile(TempDir);
+
+impl Pile {
+    fn new() -> Self {
+        let pile = Self(TempDir::new().unwrap());
+        for layer in ["top", "middle", "bottom", "base"] {
+            fs_err::create_dir(pile.at(layer)).unwrap();
+        }
+        for path in ["kept", "a/x", "b/x", "c/x", "d/x", "e/x", "f/deep/x", "g"] {
+            pile.file("base", path, "base");
+        }
+        pile
+    }
+
+    fn at(&self, path: &str) -> PathBuf {
+        self.0.path().join(path)
+    }
+
+    fn file(&self, layer: &str, path: &str, text: &str) {
+        let path = self.at(layer).join(path);
+        fs_err::create_dir_all(path.parent().unwrap()).unwrap();
+        fs_err::write(path, text).unwrap();
+    }
+
+    /// A device with the number zero.
+    fn device(&self, layer: &str, path: &str) {
+        let path = self.at(layer).join(path);
+        fs_err::create_dir_all(path.parent().unwrap()).unwrap();
+        rustix::fs::mknodat(CWD, &path, FileType::CharacterDevice, Mode::empty(), 0).unwrap();
+    }
+
+    fn mark(&self, path: &str, name: &str, value: &[u8]) {
+        setxattr(self.at(path), name, value, XattrFlags::empty()).unwrap();
+    }
+
+    /// An empty file with a mark, in a directory with another.
+    fn marked_file(&self, layer: &str, directory: &str, name: &str) {
+        self.file(layer, &format!("{directory}/{name}"), "");
+        let path = format!("{layer}/{directory}/{name}");
+        self.mark(&path, "user.overlay.whiteout", b"y");
+        self.mark(&format!("{layer}/{directory}"), super::super::OPAQUE, b"x");
+    }
+
+    /// Everything that layers show over the base.
+    fn shown(&self, layers: &[&str]) -> BTreeMap<PathBuf, String> {
+        let layers = layers.iter().chain([&"base"]).map(|layer| self.at(layer));
+        let view = View::open(layers, Upper::None).unwrap();
+        let mut shown = BTreeMap::new();
+        let mut waiting = vec![PathBuf::new()];
+        while let Some(directory) = waiting.pop() {
+            for (name, entry) in view.read_dir(&directory).unwrap() {
+                let path = directory.join(name);
+                if entry.kind == Kind::Directory {
+                    waiting.push(path.clone());
+                    shown.insert(path, "/".to_owned());
+                } else {
+                    shown.insert(path, fs_err::read_to_string(entry.place.real()).unwrap());
+                }
+            }
+        }
+        shown
+    }
+}
+
+#[test]
+fn every_way_to_hide_something_hides_it_when_joined() {
+    let pile = Pile::new();
+    // Deleted by a device, and by a marked file.
+    pile.device("bottom", "a/x");
+    pile.marked_file("middle", "b", "x");
+    // A directory that was deleted in one layer and made again in the next, which says nothing of it.
+    pile.device("bottom", "c");
+    pile.file("middle", "c/y", "new");
+    // An opaque one, with more on top.
+    pile.file("bottom", "d/y", "new");
+    pile.mark("bottom/d", super::super::OPAQUE, b"y");
+    pile.file("top", "d/z", "newer");
+    // A file over a directory, a directory over a file.
+    pile.file("middle", "e", "file");
+    pile.device("bottom", "g");
+    pile.file("top", "g/y", "directory");
+    // Deleted deep down, and made again.
+    pile.device("bottom", "f/deep");
+    pile.file("top", "f/deep/y", "again");
+    let parts = ["top", "middle", "bottom"];
+    let before = pile.shown(&parts);
+    let names: Vec<String> = before.keys().map(|it| it.display().to_string()).collect();
+    let want = "a b c c/y d d/y d/z e f f/deep f/deep/y g g/y kept";
+    assert_eq!(names.join(" "), want);
+
+    let layers: Vec<PathBuf> = parts.iter().map(|layer| pile.at(layer)).collect();
+    join(&layers, &pile.at("joined")).unwrap();
+    assert_eq!(pile.shown(&["joined"]), before);
+    // Of any two that are neighbours, too.
+    join(&layers[..2], &pile.at("upper-two")).unwrap();
+    assert_eq!(pile.shown(&["upper-two", "bottom"]), before);
+    join(&layers[1..], &pile.at("lower-two")).unwrap();
+    assert_eq!(pile.shown(&["top", "lower-two"]), before);
+}
+
+#[test]
+fn a_directory_that_leads_elsewhere_is_refused() {
+    let pile = Pile::new();
+    pile.file("bottom", "a/y", "new");
+    pile.mark("bottom/a", "user.overlay.redirect", b"/elsewhere");
+    let layers = ["middle", "bottom"].map(|layer| pile.at(layer));
+    let error = join(&layers, &pile.at("joined")).unwrap_err();
+    assert_eq!(error.kind(), fault::Kind::Unsupported);
+}
