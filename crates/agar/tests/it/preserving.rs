@@ -201,3 +201,37 @@ fn what_its_owner_cannot_read_is_refused_with_the_reason_while_something_runs() 
     case.world.agar(["restore", "it@rest"]).success();
     case.sh("test -f one && test -f two");
 }
+
+#[test]
+fn the_weaker_tiers_travel_as_well() {
+    for tier in ["landlock", "none"] {
+        let world = plain();
+        world.write("file", "base\n");
+        let words = ["create", "--tier", tier, "--name", "it"];
+        world.agar(words).success();
+        let say = |sandbox: &str, script: &str| {
+            let words = ["exec", sandbox, "--", "/bin/sh", "-c", script];
+            world.agar(words).success().stdout
+        };
+        say("it", "echo one >made; rm file");
+        world.agar(["snapshot", "it", "--name", "first"]).success();
+        say(
+            "it",
+            "echo two >made; echo more >other; sleep 1000 >/dev/null 2>&1 &",
+        );
+        // Taken while something runs, and ended by the return.
+        world.agar(["snapshot", "it", "--name", "second"]).success();
+        world.agar(["restore", "it@first"]).success();
+        assert_eq!(say("it", "cat made; ls"), "one\nmade\n", "{tier}");
+        world
+            .agar(["fork", "it@second", "--name", "copy"])
+            .success();
+        assert_eq!(say("copy", "cat made; ls"), "two\nmade\nother\n", "{tier}");
+        world.agar(["pause", "it"]).success();
+        world.agar(["resume", "it"]).success();
+        world.agar(["restore", "it@second"]).success();
+        assert_eq!(say("it", "cat made; ls"), "two\nmade\nother\n", "{tier}");
+        assert_eq!(world.read("file"), "base\n");
+        world.agar(["rm", "--all", "--force"]).success();
+    }
+}
