@@ -43,6 +43,7 @@ mod once;
 pub mod options;
 mod os_text;
 pub mod pause;
+pub mod process_cell;
 pub mod processes;
 mod promotion;
 pub mod prune;

@@ -117,6 +117,15 @@ pub enum CellError {
     /// Compiled cells were asked for in a build that cannot compile.
     #[error("this build of agar has no compiling engine")]
     NoCompiler,
+    /// No process could be started for it.
+    #[error("no process could be started for the genome: {reason}")]
+    Unstarted {
+        /// What the launcher said.
+        reason: String,
+    },
+    /// Its process ended, or stopped listening, before it answered. Not reproducible.
+    #[error("the genome's process ended before it answered")]
+    Gone,
     /// An engine failed in a way that no genome should be able to cause.
     #[error("an engine failed: {0}")]
     Engine(String),
@@ -131,6 +140,8 @@ impl CellError {
                 | Self::EngineStack
                 | Self::NoRoom(_)
                 | Self::NoCompiler
+                | Self::Unstarted { .. }
+                | Self::Gone
                 | Self::Engine(_)
         )
     }
@@ -158,6 +169,7 @@ impl Fault for CellError {
             Self::Trap(_)
             | Self::Convention { .. }
             | Self::Refused(_)
+            | Self::Gone
             | Self::NotSaveable { .. } => Kind::Refused,
             Self::Instructions { .. }
             | Self::Stack { .. }
@@ -168,7 +180,7 @@ impl Fault for CellError {
             Self::NoFunction { .. } | Self::NoVersion { .. } => Kind::NotFound,
             Self::Arguments { .. } => Kind::Invalid,
             Self::Crashed => Kind::Conflict,
-            Self::NoCompiler => Kind::Unsupported,
+            Self::NoCompiler | Self::Unstarted { .. } => Kind::Unsupported,
             Self::NoRoom(error) => error.kind(),
             Self::Engine(_) => Kind::Internal,
         }

@@ -118,6 +118,8 @@ impl From<CellError> for Invalid {
             | CellError::EngineStack
             | CellError::NoRoom(_)
             | CellError::NoCompiler
+            | CellError::Unstarted { .. }
+            | CellError::Gone
             | CellError::Engine(_) => Self::Timeout { words },
             CellError::Trap(_)
             | CellError::Convention { .. }

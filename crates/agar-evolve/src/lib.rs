@@ -61,6 +61,7 @@ mod fitness;
 mod genome;
 mod incubator;
 mod limits;
+mod process;
 pub mod search;
 pub mod task;
 mod tree;
@@ -86,6 +87,7 @@ pub use crate::genome::{
 };
 pub use crate::incubator::{Engines, InUse, Incubator, Settings};
 pub use crate::limits::{INSTRUCTIONS_MAX, Limits, STACK_SLOTS_MAX};
+pub use crate::process::{Language, Launcher, Life, PROCESS_WALL, ProcessCell};
 pub use crate::search::{Plan, Search};
 pub use crate::task::{Bench, Task};
 pub use crate::tree::{Node, NotATree, Operator, Tree};

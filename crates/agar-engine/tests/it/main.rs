@@ -9,6 +9,7 @@ mod clearing;
 mod desk;
 mod learning;
 mod living;
+mod process_cells;
 mod promoting;
 mod recording;
 mod running;

@@ -8,7 +8,7 @@ use agar_testkit::clock::FixedClock;
 use proptest::prelude::*;
 use std::sync::{Arc, LazyLock};
 
-fn incubator(engines: Engines) -> Incubator {
+pub(crate) fn incubator(engines: Engines) -> Incubator {
     let settings = Settings {
         engines,
         compiled_kept: 16,
@@ -149,6 +149,26 @@ proptest! {
             }
             // Random modules may hold references to things that cells do not offer.
             Err(error) => drop(error),
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 250, max_shrink_iters: 200, ..ProptestConfig::default() })]
+
+    /// Whatever a damaged module does, if it passes the checks both engines load it and agree.
+    #[test]
+    fn damaged_modules_are_refused_or_agree(
+        bytes in proptest::collection::vec(any::<u8>(), 600..1_500),
+        damage in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+    ) {
+        let Ok(mut wasm) = module(&bytes) else { return Ok(()) };
+        for (at, byte) in damage {
+            let at = at.index(wasm.len());
+            wasm[at] = byte;
+        }
+        if let Ok(genome) = Genome::from_wasm(&wasm, &Rules::default()) {
+            compare(&genome)?;
         }
     }
 }
@@ -332,33 +352,6 @@ fn the_bits_of_a_nan_are_the_canonical_ones_wherever_they_can_be_seen() {
         .call("moved", &[Value::F64(odd), Value::F64(0.0)])
         .unwrap();
     assert_eq!(moved, [Value::I64(odd.to_bits().cast_signed())]);
-}
-
-#[test]
-fn a_genome_that_works_is_compiled_and_nobody_notices() {
-    let incubator = incubator(Engines::Automatic);
-    let genome = crate::kit::genome(&crate::kit::counter(1, 1));
-    let spin = crate::kit::genome(
-        r#"(module (global $n (mut i64) (i64.const 0))
-             (func (export "run") (result i64) (local $i i32)
-               (loop (global.set $n (i64.add (global.get $n) (i64.const 3)))
-                 (br_if 0 (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const 1000))))
-               (global.get $n)))"#,
-    );
-    let mut moved = incubator.create(&spin, Spec::default()).unwrap();
-    let mut stayed = LIGHT.create(&spin, Spec::default()).unwrap();
-    for _ in 0..200 {
-        assert_eq!(moved.call("run", &[]), stayed.call("run", &[]));
-        assert_eq!(moved.metrics(), stayed.metrics());
-    }
-    assert_eq!(stayed.info().tier, Some(Tier::Light));
-    assert_eq!(moved.info().tier, Some(Tier::Heavy));
-    // Many short lives earn it as well.
-    for _ in 0..200 {
-        drop(incubator.create(&genome, Spec::default()).unwrap());
-    }
-    let last = incubator.create(&genome, Spec::default()).unwrap();
-    assert_eq!(last.info().tier, Some(Tier::Heavy));
 }
 
 #[test]

@@ -22,4 +22,7 @@ mod neutral;
 #[cfg(test)]
 mod states;
 #[cfg(test)]
+#[cfg(feature = "native")]
+mod tiers;
+#[cfg(test)]
 mod trees;
