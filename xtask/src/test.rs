@@ -36,6 +36,18 @@ pub(crate) fn run(root: &Path) -> ExitCode {
         ]))
     });
     report.tests("tests", || tests(root));
+    report.tests("tests of the compiling engine", || {
+        tally::of_harness(program::cargo(root).args([
+            "test",
+            "--package",
+            "agar-evolve",
+            "--features",
+            "native",
+            "--test",
+            "it",
+            "--quiet",
+        ]))
+    });
     report.tests("doctests", || {
         tally::of_harness(program::cargo(root).args(["test", "--workspace", "--doc", "--quiet"]))
     });
