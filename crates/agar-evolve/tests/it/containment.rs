@@ -4,8 +4,20 @@ use crate::kit::{cell, genome, incubator, tight};
 use agar_evolve::{CellError, Condition, Limits, Room, Rules, Settings, Spec, Trap, Value};
 use std::time::{Duration, Instant};
 
+/// How a run ends: the same on every engine that this build has.
 fn run(text: &str) -> CellError {
-    cell(text).call("run", &[]).unwrap_err()
+    let ended = cell(text).call("run", &[]).unwrap_err();
+    if cfg!(feature = "native") {
+        let settings = Settings {
+            engines: agar_evolve::Engines::Heavy,
+            ..Settings::default()
+        };
+        let clock = std::sync::Arc::new(agar_testkit::clock::FixedClock::default());
+        let incubator = agar_evolve::Incubator::new(&settings, clock);
+        let mut compiled = incubator.create(&genome(text), tight()).unwrap();
+        assert_eq!(compiled.call("run", &[]), Err(ended.clone()), "{text}");
+    }
+    ended
 }
 
 #[test]
