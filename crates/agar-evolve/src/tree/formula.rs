@@ -288,7 +288,7 @@ mod tests {
             assert!(Tree::formula(text).is_err(), "{text}");
         }
         assert!(Tree::formula(&"(".repeat(100_000)).is_err());
-        assert!(Tree::formula("((x^16)^16)^16").is_err());
+        assert!(Tree::formula("(((x^16)^16)^16)^16").is_err());
     }
 
     proptest! {
