@@ -7,6 +7,7 @@
 mod checking;
 mod clearing;
 mod desk;
+mod grounding;
 mod learning;
 mod living;
 mod process_cells;
