@@ -93,8 +93,19 @@ pub(crate) fn simple_commands(command: &[String]) -> Vec<Vec<String>> {
     }
 }
 
-/// The simple commands of a shell line. A rough reading: quotes are kept together, substitutions
-/// and control words are not understood.
+/// Words of the shell's own that may stand before a command.
+const CONTROL: [&str; 10] = [
+    "!", "{", "if", "then", "elif", "else", "while", "until", "do", "time",
+];
+
+/// Words of the shell's own that are no command worth remembering.
+const NO_COMMAND: [&str; 21] = [
+    "cd", "export", "set", "echo", "printf", "true", "false", "source", ".", ":", "exit", "return",
+    "read", "wait", "sleep", "test", "[", "fi", "done", "esac", "}",
+];
+
+/// The simple commands of a shell line. A rough reading: quotes are kept together, redirections and
+/// control words are left out, substitutions are not understood.
 fn split_script(script: &str) -> Vec<Vec<String>> {
     let mut commands = vec![Vec::new()];
     let mut word = String::new();
@@ -104,6 +115,8 @@ fn split_script(script: &str) -> Vec<Vec<String>> {
         match (quote, c) {
             (Some(open), c) if c == open => quote = None,
             (None, '\'' | '"') => quote = Some(c),
+            // `2>&1` is one word.
+            (None, '&') if word.ends_with(['>', '<']) => word.push(c),
             (None, ';' | '&' | '|' | '\n' | '(' | ')') => {
                 finish(&mut commands, &mut word);
                 if commands.last().is_some_and(|command| !command.is_empty()) {
@@ -113,6 +126,9 @@ fn split_script(script: &str) -> Vec<Vec<String>> {
             (None, c) if c.is_whitespace() => finish(&mut commands, &mut word),
             (_, c) => word.push(c),
         }
+    }
+    for command in &mut commands {
+        plain(command);
     }
     commands.retain(|command| !command.is_empty());
     commands.truncate(16);
@@ -131,6 +147,22 @@ fn split_script(script: &str) -> Vec<Vec<String>> {
         .collect()
 }
 
+/// Leaves out redirections and the control words in front.
+fn plain(command: &mut Vec<String>) {
+    let mut wants_target = false;
+    command.retain(|word| {
+        let target = std::mem::take(&mut wants_target);
+        let redirection = word
+            .trim_start_matches(|c: char| c.is_ascii_digit())
+            .starts_with(['<', '>']);
+        wants_target = redirection && word.ends_with(['<', '>']);
+        !target && !redirection
+    });
+    let control = |word: &String| CONTROL.contains(&word.as_str());
+    let first = command.iter().position(|word| !control(word));
+    command.drain(..first.unwrap_or(command.len()));
+}
+
 fn finish(commands: &mut [Vec<String>], word: &mut String) {
     if !word.is_empty()
         && let Some(command) = commands.last_mut()
@@ -141,10 +173,7 @@ fn finish(commands: &mut [Vec<String>], word: &mut String) {
 
 fn simple_shape(words: &[String]) -> Option<String> {
     let program = base(words.first()?);
-    if matches!(
-        program,
-        "cd" | "export" | "set" | "echo" | "true" | "source" | "." | ":"
-    ) {
+    if NO_COMMAND.contains(&program) {
         return None;
     }
     let mut shape = program.to_owned();
@@ -252,6 +281,21 @@ mod tests {
         assert_eq!(
             shape(&line).as_deref(),
             Some("npm ci && npm run build && tee")
+        );
+    }
+
+    #[test]
+    fn redirections_and_the_shells_own_words_are_no_commands() {
+        let of = |script: &str| shape(&["sh", "-c", script].map(str::to_owned));
+        assert_eq!(of("echo oh >&2; exit 3"), None);
+        assert_eq!(of("make 2>&1 >log < in"), Some("make".to_owned()));
+        assert_eq!(
+            of("make > log 2>> other check"),
+            Some("make check".to_owned())
+        );
+        assert_eq!(
+            of("if ! cargo test; then git checkout .; fi"),
+            Some("cargo test && git checkout".to_owned())
         );
     }
 
