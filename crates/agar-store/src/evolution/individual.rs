@@ -160,9 +160,10 @@ impl EvolutionWriter<'_> {
             "UPDATE individual SET collected = 1 WHERE search = ?1 AND number = ?2
              RETURNING digest",
         )?;
+        // Without being told, the planner walks through everybody of the search for each of them.
         let mut drop_code = self.transaction.prepare_cached(
             "DELETE FROM code WHERE search = ?1 AND digest = ?2 AND NOT EXISTS (
-                 SELECT 1 FROM individual
+                 SELECT 1 FROM individual INDEXED BY individual_by_digest
                  WHERE search = ?1 AND digest = ?2 AND collected = 0)",
         )?;
         for number in numbers {

@@ -240,3 +240,22 @@ fn drawings_are_drawings() {
     let plot = world.agar(["evolve", "plot"]).success().stdout;
     assert!(plot.contains("* best   . median"), "{plot}");
 }
+
+#[test]
+fn every_example_can_be_run() {
+    let world = plain();
+    let examples = [
+        include_str!("../../../../examples/parabola/parabola.toml"),
+        include_str!("../../../../examples/bin-packing/uniform.toml"),
+        include_str!("../../../../examples/bin-packing/weibull.toml"),
+        include_str!("../../../../examples/circle-packing/circles.toml"),
+    ];
+    for example in examples {
+        world.write("example.toml", example);
+        let outcome = world
+            .command(["evolve", "eval", "example.toml"])
+            .stdin("")
+            .run();
+        outcome.success();
+    }
+}
