@@ -4,6 +4,7 @@ use agar_core::seam::{Clock, Entropy, Timestamp};
 use agar_engine::relay::{NoControls, Sink, Source, Streams};
 use agar_engine::run::{RunAnswer, RunRequest, run};
 use agar_engine::{Command, Engine, Surroundings};
+use agar_testkit::leaks;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -32,7 +33,19 @@ impl Entropy for Kernel {
 pub(crate) struct Desk {
     root: PathBuf,
     /// Removed with the desk; nothing if somebody else made it.
-    _directory: Option<tempfile::TempDir>,
+    directory: Option<tempfile::TempDir>,
+}
+
+/// A test that fails leaves its sandboxes behind, whose keepers would live on.
+impl Drop for Desk {
+    fn drop(&mut self) {
+        if self.directory.is_some() {
+            for holder in leaks::processes_in(&self.root) {
+                holder.kill();
+            }
+            leaks::remove_noted_groups(&self.home().join(".local/state/agar/sandboxes"));
+        }
+    }
 }
 
 impl Desk {
@@ -45,7 +58,7 @@ impl Desk {
         let root = directory.path().canonicalize().unwrap();
         let desk = Self {
             root,
-            _directory: Some(directory),
+            directory: Some(directory),
         };
         for directory in [desk.project(), desk.runtime()] {
             fs_err::create_dir_all(&directory).unwrap();
@@ -57,7 +70,7 @@ impl Desk {
     pub(crate) fn at(root: PathBuf) -> Self {
         Self {
             root,
-            _directory: None,
+            directory: None,
         }
     }
 
