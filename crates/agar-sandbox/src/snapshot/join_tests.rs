@@ -58,12 +58,11 @@ impl Pile {
         while let Some(directory) = waiting.pop() {
             for (name, entry) in view.read_dir(&directory).unwrap() {
                 let path = directory.join(name);
-                if entry.kind == Kind::Directory {
-                    waiting.push(path.clone());
-                    shown.insert(path, "/".to_owned());
-                } else {
-                    shown.insert(path, fs_err::read_to_string(entry.place.real()).unwrap());
-                }
+                let is_directory = entry.kind == Kind::Directory;
+                waiting.extend(is_directory.then(|| path.clone()));
+                let text = || fs_err::read_to_string(entry.place.real()).unwrap();
+                let text = (!is_directory).then(text);
+                shown.insert(path, text.unwrap_or_else(|| "/".to_owned()));
             }
         }
         shown

@@ -141,7 +141,12 @@ impl Ordeal<'_> {
             Victim::Client => Pid::from_raw(client.id().try_into().unwrap_or(0))
                 .into_iter()
                 .collect(),
-            Victim::Keeper => keeper().into_iter().collect(),
+            // The init goes with its keeper, a moment later, and holds the same lock until then.
+            Victim::Keeper => keeper()
+                .map(|keeper| std::iter::once(keeper).chain(keepers::first_child(keeper)))
+                .into_iter()
+                .flatten()
+                .collect(),
             Victim::Init => keeper()
                 .and_then(|keeper| Some(vec![keepers::first_child(keeper)?, keeper]))
                 .unwrap_or_default(),
@@ -162,6 +167,9 @@ fn left(world: &World, listed: &str) -> Option<String> {
     if alive.is_empty() && !wait::holds_within(Duration::from_secs(10), gone) {
         running.insert(leaks::left_in(world.root()));
     }
+    // Whoever clears away in the background holds a sandbox's turn for a moment, and is alive.
+    let at_rest = || held(&state, &kept).is_subset(&alive);
+    wait::holds_within(Duration::from_secs(10), at_rest);
     let sockets = names(&world.runtime().join("agar"));
     let keeper = held(&state, &alive);
     let rules = [
