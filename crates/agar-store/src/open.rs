@@ -132,15 +132,14 @@ impl Store {
 
 /// Opens a database of this series, and makes it where there is none.
 pub(crate) fn open(path: &Path, series: &Series) -> Result<Connection, OpenError> {
-    match connect(path) {
-        Ok(connection) => ready(connection, path, series),
-        Err(_) if !path.exists() => {
+    let connection = connect(path).or_else(|_| {
+        if !path.exists() {
             found(path, series)?;
-            let connection = connect(path).map_err(|error| explain(path, error))?;
-            ready(connection, path, series)
         }
-        Err(error) => Err(explain(path, error)),
-    }
+        // Where there is one now, somebody else may have made it since the first look.
+        connect(path).map_err(|error| explain(path, error))
+    })?;
+    ready(connection, path, series)
 }
 
 /// Looks at the marks in the file and brings an earlier schema up to date.

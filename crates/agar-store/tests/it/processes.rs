@@ -96,7 +96,7 @@ fn start(path: &Path, count: u64, seed: u64) -> Child {
         .env(STORE, path)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .stderr(Stdio::null())
+        .stderr(Stdio::inherit())
         .spawn()
         .unwrap()
 }

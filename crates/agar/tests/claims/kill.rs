@@ -168,8 +168,11 @@ fn left(world: &World, listed: &str) -> Option<String> {
         running.insert(leaks::left_in(world.root()));
     }
     // Whoever clears away in the background holds a sandbox's turn for a moment, and is alive.
-    let at_rest = || held(&state, &kept).is_subset(&alive);
-    wait::holds_within(Duration::from_secs(10), at_rest);
+    let mut locked = BTreeSet::new();
+    wait::holds_within(Duration::from_secs(10), || {
+        locked = held(&state, &kept);
+        locked.is_subset(&alive)
+    });
     let sockets = names(&world.runtime().join("agar"));
     let keeper = held(&state, &alive);
     let rules = [
@@ -185,11 +188,7 @@ fn left(world: &World, listed: &str) -> Option<String> {
             homes(&state.join("sandboxes")),
             &kept,
         ),
-        (
-            "a lock that nobody should hold",
-            held(&state, &kept),
-            &alive,
-        ),
+        ("a lock that nobody should hold", locked, &alive),
         (
             "a control group of a sandbox that is not alive",
             groups(&state, &kept),
@@ -208,7 +207,15 @@ fn left(world: &World, listed: &str) -> Option<String> {
         .filter(|(_, found, allowed)| !found.is_subset(allowed))
         .map(|(what, found, allowed)| format!("{what}: {:?}", found.difference(allowed)))
         .collect();
-    (!wrong.is_empty()).then(|| wrong.join("\n"))
+    // What is alive may say why.
+    let around = || {
+        format!(
+            "{}\n{listed}\n{}",
+            wrong.join("\n"),
+            leaks::left_in(world.root())
+        )
+    };
+    (!wrong.is_empty()).then(around)
 }
 
 /// The states of a sandbox whose jail is up.
