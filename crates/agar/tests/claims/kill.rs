@@ -62,8 +62,8 @@ impl Ordeal<'_> {
             let share = u32::try_from(random.below(1000)).unwrap_or(0);
             let moment = long * share / 1000;
             struck += usize::from(self.strike(moment));
-            let listed = self.world.agar(["ls", "--gone", "--json"]).success();
-            let wrong = left(self.world, &listed.stdout).or_else(|| (self.judge)().err());
+            let listed = listed_at_rest(self.world);
+            let wrong = left(self.world, &listed).or_else(|| (self.judge)().err());
             if let Some(wrong) = wrong {
                 panic!(
                     "seed {}, round {round}: {:?} of `{}` killed after {moment:?} of {long:?}:\n{wrong}",
@@ -150,6 +150,22 @@ impl Ordeal<'_> {
             Victim::Init => keeper()
                 .and_then(|keeper| Some(vec![keepers::first_child(keeper)?, keeper]))
                 .unwrap_or_default(),
+        }
+    }
+}
+
+/// What the next command lists, while nobody clears away in the background: whoever does may take an
+/// idle jail down between the list and the look at what is there.
+fn listed_at_rest(world: &World) -> String {
+    let at_work = || {
+        let processes = leaks::processes_in(world.root());
+        processes.iter().any(|it| it.words.ends_with(" upkeep"))
+    };
+    loop {
+        wait::until("nobody to clear away", || !at_work());
+        let listed = world.agar(["ls", "--gone", "--json"]).success().stdout;
+        if !at_work() {
+            return listed;
         }
     }
 }
