@@ -74,7 +74,7 @@ unsafe fn become_command(
     shell: &mut [*const libc::c_char],
     report: i32,
 ) -> ! {
-    let errno = match prepare_child(launch) {
+    let errno = match prepare_child(launch, report) {
         Ok(()) => execute(launch, argv, env, shell),
         Err(errno) => errno,
     };
@@ -96,7 +96,7 @@ fn check(code: i32) -> Result<(), i32> {
 }
 
 /// Session, streams, directory and signals of the new process. System calls only.
-fn prepare_child(launch: &Launch) -> Result<(), i32> {
+fn prepare_child(launch: &Launch, report: i32) -> Result<(), i32> {
     // SAFETY: setsid takes nothing and touches only this process.
     check(unsafe { libc::setsid() })?;
     for (target, &source) in (0..).zip(&launch.streams) {
@@ -107,13 +107,26 @@ fn prepare_child(launch: &Launch) -> Result<(), i32> {
         // SAFETY: TIOCSCTTY takes an integer; descriptor 0 is the terminal just put there.
         check(unsafe { libc::ioctl(0, libc::TIOCSCTTY, 0) })?;
     }
-    let flags = libc::CLOSE_RANGE_CLOEXEC;
-    // SAFETY: marks descriptors of this process only, none of which the command may have.
-    let code = unsafe { libc::syscall(libc::SYS_close_range, 3_u32, u32::MAX, flags) };
-    check(i32::try_from(code).unwrap_or(-1))?;
+    close_but(report)?;
     // SAFETY: the path ends in a zero byte.
     check(unsafe { libc::chdir(launch.cwd.as_ptr()) })?;
     default_signals();
+    Ok(())
+}
+
+/// Closes everything but the streams and the report, which goes by itself when the command starts.
+///
+/// Closed, and not marked to be: `execve` asks whoever listens to the filter, and a process that
+/// still had a listener of its own would wait for an answer for ever where the init was killed.
+fn close_but(report: i32) -> Result<(), i32> {
+    let report = u32::try_from(report).map_err(|_| libc::EBADF)?;
+    for (first, last) in [(3, report.saturating_sub(1)), (report + 1, u32::MAX)] {
+        if first <= last {
+            // SAFETY: closes descriptors of this process only, none of which the command may have.
+            let code = unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) };
+            check(i32::try_from(code).unwrap_or(-1))?;
+        }
+    }
     Ok(())
 }
 
