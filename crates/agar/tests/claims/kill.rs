@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 pub(crate) const KILLS: usize = 100;
 
 /// How many rounds are made for each kill: now and then the command ends before its moment.
-const ROUNDS_MAX: usize = 6;
+const ROUNDS_MAX: usize = 20;
 
 /// Who is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
