@@ -81,12 +81,18 @@ fn writable_parts(home: PathBuf, project: &Path, masks: &[PathBuf]) -> Vec<PathB
 /// What a person should know about a home that could not be made copy-on-write as a whole.
 pub(crate) fn about_home(engine: &Engine, stacks: &[Stack]) -> Option<String> {
     let home = home(engine)?;
-    let mut parts = stacks.iter().filter(|stack| stack.role == Role::Home);
-    let split = parts.any(|stack| stack.target != home);
-    split.then(|| {
-        let home = home.display();
-        format!("something is mounted below {home}: what lies right in it is read-only inside")
-    })
+    let parts = stacks.iter().filter(|stack| stack.role == Role::Home);
+    let parts: Vec<&Stack> = parts.filter(|stack| stack.target != home).collect();
+    let home = home.display();
+    match parts.len() {
+        0 => None,
+        HOME_PARTS_MAX => Some(format!(
+            "something is mounted below {home}: only {HOME_PARTS_MAX} directories of it can be written inside"
+        )),
+        _ => Some(format!(
+            "something is mounted below {home}: what lies right in it is read-only inside"
+        )),
+    }
 }
 
 /// Where the copies of a tier without layers lie.

@@ -3,7 +3,7 @@
 //! Where there are no layers a sandbox works on a copy, and everything is in it, touched or not. What
 //! a person edits outside meanwhile makes the two differ, and must not be taken for a change made
 //! inside. So each entry's inode is written down when the copy is done: an entry that still has it and
-//! whose change stamp, which nobody inside can set, is not later than that, was not touched.
+//! whose change stamp, which nobody inside can set, is earlier than that, was not touched.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -11,6 +11,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Every entry of a fresh copy.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,12 +25,23 @@ impl Copied {
     /// Writes down what a copy is now.
     pub fn note(copy: &Path, note: &Path) -> io::Result<()> {
         let mut text = Vec::new();
+        let mut latest = (0, 0);
         let mut ahead = vec![PathBuf::new()];
         while let Some(directory) = ahead.pop() {
-            list(copy, &directory, (&mut text, &mut ahead))?;
+            let listed = list(copy, &directory, (&mut text, &mut ahead))?;
+            latest = latest.max(listed);
         }
-        // Written last: its own stamp is the moment.
-        fs_err::write(note, text)
+        // Its own stamp is the moment. Stamps are as coarse as the kernel's tick: it must come after
+        // every entry, so that an entry which has the same one was changed since.
+        for _ in 0..TICKS_MAX {
+            fs_err::write(note, &text)?;
+            let found = fs_err::symlink_metadata(note)?;
+            if (found.mtime(), found.mtime_nsec()) > latest {
+                break;
+            }
+            std::thread::park_timeout(Duration::from_millis(1));
+        }
+        Ok(())
     }
 
     /// Reads it back; nothing if there is none, or it says nothing sensible.
@@ -62,20 +74,27 @@ impl Copied {
             return false;
         };
         let nanoseconds = i64::try_from(found.st_ctime_nsec).unwrap_or(i64::MAX);
-        *inode == found.st_ino && (found.st_ctime, nanoseconds) <= self.at
+        *inode == found.st_ino && (found.st_ctime, nanoseconds) < self.at
     }
 }
 
-/// Adds a line for each entry of a directory, and its directories to what lies ahead.
+/// How often the note is written again, a millisecond apart, until the kernel's clock has ticked. If it
+/// never does, entries count as touched, which costs a comparison.
+const TICKS_MAX: u32 = 100;
+
+/// Adds a line for each entry of a directory, and its directories to what lies ahead. The latest change
+/// stamp of them.
 fn list(
     copy: &Path,
     directory: &Path,
     (text, ahead): (&mut Vec<u8>, &mut Vec<PathBuf>),
-) -> io::Result<()> {
+) -> io::Result<(i64, i64)> {
+    let mut latest = (0, 0);
     for entry in fs_err::read_dir(copy.join(directory))? {
         let entry = entry?;
         let path = directory.join(entry.file_name());
         let found = fs_err::symlink_metadata(entry.path())?;
+        latest = latest.max((found.ctime(), found.ctime_nsec()));
         text.extend_from_slice(found.ino().to_string().as_bytes());
         text.push(b' ');
         text.extend_from_slice(path.as_os_str().as_bytes());
@@ -84,7 +103,7 @@ fn list(
             ahead.push(path);
         }
     }
-    Ok(())
+    Ok(latest)
 }
 
 #[cfg(test)]
@@ -93,21 +112,6 @@ mod tests {
 
     fn look(root: &Path, path: &str) -> Option<rustix::fs::Stat> {
         rustix::fs::lstat(root.join(path)).ok()
-    }
-
-    /// Stamps are as coarse as the kernel's tick.
-    fn later(root: &Path) {
-        let stamp = |path: &str| {
-            let found = look(root, path).unwrap();
-            (found.st_ctime, found.st_ctime_nsec)
-        };
-        loop {
-            fs_err::write(root.join("tick"), "").unwrap();
-            if stamp("tick") > stamp("note") {
-                return;
-            }
-            fs_err::remove_file(root.join("tick")).unwrap();
-        }
     }
 
     #[test]
@@ -122,7 +126,6 @@ mod tests {
             fs_err::write(copy.join(file), file).unwrap();
         }
         Copied::note(&copy, &root.join("note")).unwrap();
-        later(root);
         fs_err::write(copy.join("written"), "other").unwrap();
         fs_err::write(copy.join("new"), "new").unwrap();
         fs_err::rename(copy.join("new"), copy.join("replaced")).unwrap();

@@ -1,12 +1,15 @@
 //! What applying and undoing do to the person's tree, and what they refuse to.
 
+mod meanwhile;
+mod undoing;
+
 use crate::play::{Stage, label, sides};
 use agar_sandbox::merge::{Choice, Clash, Pattern, Selection, Special};
 use agar_sandbox::promote::{
-    ApplyError, Content, Fate, Faults, Item, Outcome, PrepareError, Proposal, Reason, Source,
+    ApplyError, Content, Item, Outcome, PrepareError, Proposal, Reason, Source,
 };
 use agar_testkit::Tree;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 fn propose(stage: &Stage, selection: &Selection) -> Proposal {
@@ -18,19 +21,19 @@ fn apply(stage: &Stage) {
     stage.promotions().apply(&proposal, &label(1)).unwrap();
 }
 
-fn outcomes(proposal: &Proposal) -> Vec<(String, Outcome)> {
-    let files = proposal.files().iter();
-    files
-        .map(|file| (file.path().display().to_string(), file.outcome))
-        .collect()
-}
-
 fn undo(stage: &Stage, number: u8, as_number: u8) {
     let promotions = stage.promotions();
     let proposal = promotions
         .undo(label(number).id, &stage.mine_dir(), &Selection::default())
         .unwrap();
     promotions.apply(&proposal, &label(as_number)).unwrap();
+}
+
+fn outcomes(proposal: &Proposal) -> Vec<(String, Outcome)> {
+    let files = proposal.files().iter();
+    files
+        .map(|file| (file.path().display().to_string(), file.outcome))
+        .collect()
 }
 
 #[test]
@@ -280,217 +283,6 @@ fn a_path_that_leaves_the_project_is_refused() {
             "{path}"
         );
     }
-}
-
-/// Does something to the person's tree just before the renames.
-struct Meanwhile<F: Fn()>(&'static str, F);
-
-impl<F: Fn()> Faults for Meanwhile<F> {
-    fn after(&self, effect: &'static str) -> Fate {
-        if effect == self.0 {
-            (self.1)();
-        }
-        Fate::Go
-    }
-}
-
-#[test]
-fn an_edit_made_while_applying_stops_it_and_is_kept() {
-    for (path, content) in [("b", "edited\n"), ("new", "mine\n"), ("gone", "edited\n")] {
-        let stage = Stage::new();
-        stage
-            .base("a", "a\n")
-            .base("b", "b\n")
-            .base("gone", "g\n")
-            .start();
-        stage
-            .theirs("a", "A\n")
-            .theirs("b", "B\n")
-            .theirs("new", "n\n")
-            .delete_theirs("gone");
-        let proposal = propose(&stage, &Selection::default());
-        let edit = Meanwhile("first barrier", || {
-            stage.mine(path, content);
-        });
-        let stopped = stage.promotions().apply_with(&proposal, &label(1), &edit);
-        assert!(matches!(stopped, Err(ApplyError::Moved { path: at }) if at == Path::new(path)));
-        assert_eq!(stage.read(path), content);
-        for (path, was) in [("a", "a\n"), ("b", "b\n"), ("gone", "g\n")] {
-            if path != "new" && stage.read(path) != content {
-                assert_eq!(stage.read(path), was);
-            }
-        }
-        assert_eq!(sides(&stage.promotions_dir()), ["lock"]);
-    }
-}
-
-#[test]
-fn a_parent_swapped_for_a_link_leads_nowhere() {
-    let stage = Stage::new();
-    stage.base("d/a", "a\n").base("d/b", "b\n").start();
-    stage
-        .theirs("d/a", "A\n")
-        .theirs("d/new", "n\n")
-        .delete_theirs("d/b");
-    let outside = stage.path("outside");
-    fs_err::create_dir(&outside).unwrap();
-    fs_err::write(outside.join("a"), "a\n").unwrap();
-    fs_err::write(outside.join("b"), "b\n").unwrap();
-    let picture = Tree::read(&outside);
-    let proposal = propose(&stage, &Selection::default());
-    let swap = Meanwhile("first barrier", || {
-        fs_err::rename(stage.mine_dir().join("d"), stage.path("d-away")).unwrap();
-        symlink(&outside, stage.mine_dir().join("d")).unwrap();
-    });
-    assert!(
-        stage
-            .promotions()
-            .apply_with(&proposal, &label(1), &swap)
-            .is_err()
-    );
-    picture.assert_unchanged(&outside, "an apply through a link");
-    // Planning anew sees the link for what it is.
-    let proposal = propose(&stage, &Selection::default());
-    let clash = Outcome::Conflict(Clash::DirectoryInTheWay);
-    assert_eq!(proposal.files()[0].outcome, clash);
-}
-
-#[test]
-fn two_at_once_are_one_after_the_other() {
-    let stage = Stage::new();
-    stage.base("a", "a\n").start();
-    stage.theirs("a", "A\n");
-    let proposal = propose(&stage, &Selection::default());
-    let second = Meanwhile("first barrier", || {
-        let other = propose(&stage, &Selection::default());
-        let busy = stage.promotions().apply(&other, &label(2));
-        assert!(matches!(busy, Err(ApplyError::Busy)));
-        assert_eq!(stage.promotions().recover(None).unwrap(), []);
-    });
-    stage
-        .promotions()
-        .apply_with(&proposal, &label(1), &second)
-        .unwrap();
-    assert_eq!(stage.read("a"), "A\n");
-}
-
-#[test]
-fn a_sandbox_that_moves_under_the_proposal_is_not_applied() {
-    let stage = Stage::new();
-    stage.base("a", "a\n").start();
-    stage.theirs("a", "A\n");
-    let proposal = propose(&stage, &Selection::default());
-    stage.theirs("a", "something else\n");
-    let stopped = stage.promotions().apply(&proposal, &label(1));
-    assert!(matches!(stopped, Err(ApplyError::SandboxMoved { .. })));
-    assert_eq!(stage.read("a"), "a\n");
-    assert_eq!(sides(&stage.promotions_dir()), ["lock"]);
-}
-
-#[test]
-fn undo_of_undo_is_the_promotion_again() {
-    let stage = Stage::new();
-    stage
-        .base("a", "a\n")
-        .base("d/gone", "g\n")
-        .link_base("l", "a")
-        .start();
-    stage
-        .theirs("a", "A\n")
-        .delete_theirs("d")
-        .theirs("n/ew", "n\n");
-    stage.delete_theirs("l").theirs("l", "file now\n");
-    let before = Tree::read(&stage.mine_dir()).without_times();
-    apply(&stage);
-    let after = Tree::read(&stage.mine_dir()).without_times();
-    assert_ne!(before, after);
-    undo(&stage, 1, 2);
-    assert_eq!(Tree::read(&stage.mine_dir()).without_times(), before);
-    undo(&stage, 2, 3);
-    assert_eq!(Tree::read(&stage.mine_dir()).without_times(), after);
-    undo(&stage, 3, 4);
-    assert_eq!(Tree::read(&stage.mine_dir()).without_times(), before);
-}
-
-#[test]
-fn undo_keeps_what_the_person_did_since() {
-    let stage = Stage::new();
-    stage
-        .base("a", "1\n2\n3\n4\n5\n")
-        .base("untouched", "u\n")
-        .start();
-    stage
-        .theirs("a", "one\n2\n3\n4\n5\n")
-        .theirs("new/file", "n\n");
-    apply(&stage);
-    stage
-        .mine("a", "one\n2\n3\n4\nfive\n")
-        .mine("new/own", "mine\n");
-    undo(&stage, 1, 2);
-    assert_eq!(stage.read("a"), "1\n2\n3\n4\nfive\n");
-    assert_eq!(sides(&stage.mine_dir().join("new")), ["own"]);
-}
-
-#[test]
-fn undo_shows_what_meets_a_later_edit_and_writes_nothing() {
-    let stage = Stage::new();
-    stage.base("a", "1\n2\n3\n").start();
-    stage.theirs("a", "1\ntwo\n3\n").theirs("new", "n\n");
-    apply(&stage);
-    stage.mine("a", "1\nzwei\n3\n").mine("new", "edited\n");
-    let promotions = stage.promotions();
-    let root = stage.mine_dir();
-    let proposal = promotions
-        .undo(label(1).id, &root, &Selection::default())
-        .unwrap();
-    assert_eq!(
-        outcomes(&proposal),
-        [
-            ("a".into(), Outcome::Conflict(Clash::Lines)),
-            ("new".into(), Outcome::Conflict(Clash::TheyDeleted))
-        ]
-    );
-    assert!(promotions.apply(&proposal, &label(2)).is_err());
-    assert_eq!(stage.read("a"), "1\nzwei\n3\n");
-    let theirs = Selection {
-        otherwise: Some(Choice::Theirs),
-        ..Selection::default()
-    };
-    let proposal = promotions.undo(label(1).id, &root, &theirs).unwrap();
-    promotions.apply(&proposal, &label(2)).unwrap();
-    assert_eq!(stage.read("a"), "1\n2\n3\n");
-    assert_eq!(sides(&root), ["a"]);
-}
-
-#[test]
-fn the_last_promotion_is_the_last_that_is_not_taken_back() {
-    let stage = Stage::new();
-    stage.base("a", "a\n").start();
-    let promotions = stage.promotions();
-    let last = || {
-        promotions
-            .last()
-            .unwrap()
-            .map(|promotion| promotion.label.title)
-    };
-    assert_eq!(last(), None);
-    stage.theirs("a", "A\n");
-    apply(&stage);
-    assert_eq!(last().as_deref(), Some("promotion 1"));
-    stage.theirs("b", "b\n");
-    promotions
-        .apply(&propose(&stage, &Selection::default()), &label(2))
-        .unwrap();
-    assert_eq!(last().as_deref(), Some("promotion 2"));
-    undo(&stage, 2, 3);
-    assert_eq!(last().as_deref(), Some("promotion 1"));
-    undo(&stage, 1, 4);
-    assert_eq!(last(), None);
-    undo(&stage, 4, 5);
-    assert_eq!(last().as_deref(), Some("promotion 1"));
-    assert_eq!(promotions.list().unwrap().len(), 5);
-    promotions.forget(label(1).id).unwrap();
-    assert_eq!(promotions.list().unwrap().len(), 4);
 }
 
 #[test]

@@ -7,33 +7,33 @@ mod checks;
 mod evolution;
 mod experiment;
 mod learning;
+mod machine;
+mod promotion;
 mod travel;
 
 pub use checks::{checks_failed, checks_passed};
+use machine::{approve, configs, doctors};
+pub use machine::{config, doctor, init};
+use promotion::{applications, changes, diffs};
+pub use promotion::{apply, undo};
 pub use travel::{restore_answers, snapshot_answers, snapshots, tree};
 
 use crate::commands::try_change::{Decision, TryAnswer};
 use crate::report::Failure;
 use agar_core::fault::{Kind, Remedy};
-use agar_core::id::{ProjectId, PromotionId, SandboxId};
+use agar_core::id::{ProjectId, SandboxId};
 use agar_core::limits::{Breach, Limits, Resource};
 use agar_core::run::{End, Usage};
 use agar_core::seam::Timestamp;
 use agar_core::size::Bytes;
 use agar_core::state::State;
 use agar_core::walls::{BaseKind, Network, Tier};
-use agar_engine::answer::{CommitView, DeniedView};
-use agar_engine::apply::{AppliedFile, ApplyAnswer, HunkView, Merge};
-use agar_engine::approve::ApproveAnswer;
+use agar_engine::answer::DeniedView;
 use agar_engine::attach::{AttachAnswer, TerminalKind};
 use agar_engine::batch::{BatchFault, BatchResult};
-use agar_engine::config::{ConfigAnswer, SettingView};
 use agar_engine::copy_files::CopyAnswer;
 use agar_engine::create::CreateAnswer;
-use agar_engine::diff::DiffAnswer;
-use agar_engine::doctor::{DoctorAnswer, Finding, Health};
 use agar_engine::exec::ExecAnswer;
-use agar_engine::init::InitAnswer;
 use agar_engine::inspect::{EventView, InspectAnswer, StackView};
 use agar_engine::jail_plan::JailPlanAnswer;
 use agar_engine::list::{ListAnswer, Listed};
@@ -44,8 +44,7 @@ use agar_engine::remove::{RemoveAnswer, RemovedView};
 use agar_engine::run::RunAnswer;
 use agar_engine::stop::StopAnswer;
 use agar_engine::take_back::TakeBackAnswer;
-use agar_engine::undo::UndoAnswer;
-use agar_engine::{BaseView, BulkView, ChangeKind, ChangeView, ChangedFile};
+use agar_engine::{BaseView, ChangeView};
 use agar_engine::{LineageView, RunView, SandboxView};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -310,52 +309,6 @@ fn tries() -> impl Iterator<Item = TryAnswer> {
         })
 }
 
-fn changes() -> ChangeView {
-    let kinds = [
-        ChangeKind::Modified,
-        ChangeKind::Renamed {
-            from: "old.rs".to_owned(),
-        },
-        ChangeKind::Mode {
-            from: "644".to_owned(),
-            to: "755".to_owned(),
-        },
-    ];
-    let files: Vec<ChangedFile> = kinds
-        .into_iter()
-        .enumerate()
-        .map(|(at, kind)| ChangedFile {
-            path: format!("src/{at}.rs"),
-            kind,
-            what: "file".to_owned(),
-            added: (at == 0).then_some(41),
-            removed: (at == 0).then_some(38),
-            binary: false,
-            bytes: 100,
-        })
-        .collect();
-    ChangeView {
-        outside: files.clone(),
-        files,
-        masked: vec!["/home/ana/.npmrc".to_owned()],
-        bulk: vec![BulkView {
-            path: "target".to_owned(),
-            added: 120,
-            modified: 0,
-            deleted: 1,
-            bytes: 31 << 20,
-        }],
-        unread: vec!["locked".to_owned()],
-        commits: vec![CommitView {
-            id: "0123456789abcdef0123456789abcdef01234567".to_owned(),
-            subject: "update".to_owned(),
-            reference: "refs/heads/main".to_owned(),
-        }],
-        lines_added: 41,
-        lines_removed: 38,
-    }
-}
-
 /// Two sandboxes.
 pub fn list() -> ListAnswer {
     ListAnswer {
@@ -446,69 +399,6 @@ fn inspections() -> [InspectAnswer; 2] {
     [inspect(), live]
 }
 
-fn diffs() -> impl Iterator<Item = DiffAnswer> {
-    [Some("--- a/x\n+++ b/x\n".to_owned()), None]
-        .into_iter()
-        .zip(sandboxes())
-        .map(|(patch, sandbox)| DiffAnswer {
-            sandbox,
-            changes: changes(),
-            patch,
-            drifted: vec!["src/1.rs".to_owned()],
-        })
-}
-
-/// An application with a commit.
-pub fn apply() -> ApplyAnswer {
-    ApplyAnswer {
-        sandbox: sandbox(),
-        applied: true,
-        promotion: Some(PromotionId::new(BORN, [3; 10])),
-        files: vec![
-            AppliedFile {
-                path: "Cargo.lock".to_owned(),
-                merge: Merge::Clean,
-                reason: None,
-                hunks: vec![HunkView {
-                    number: 1,
-                    text: "@@ -1 +1 @@\n-a\n+b\n".to_owned(),
-                }],
-            },
-            AppliedFile {
-                path: "src/lib.rs".to_owned(),
-                merge: Merge::Merged,
-                reason: Some("your edit (line 12) kept".to_owned()),
-                hunks: Vec::new(),
-            },
-        ],
-        commit: Some("0123456789abcdef0123456789abcdef01234567".to_owned()),
-        references: vec!["refs/agar/calm-fern/main".to_owned()],
-        notes: vec!["git hooks were not run".to_owned()],
-    }
-}
-
-fn applications() -> impl Iterator<Item = ApplyAnswer> {
-    let conflict = ApplyAnswer {
-        sandbox: other(),
-        applied: false,
-        promotion: None,
-        commit: None,
-        ..apply()
-    };
-    [apply(), conflict].into_iter()
-}
-
-/// An application taken back.
-pub fn undo() -> UndoAnswer {
-    UndoAnswer {
-        promotion: PromotionId::new(BORN, [3; 10]),
-        sandbox: "calm-fern".to_owned(),
-        undone: true,
-        files: apply().files,
-        notes: vec!["the commit is still there".to_owned()],
-    }
-}
-
 /// Two sandboxes given up.
 pub fn remove() -> RemoveAnswer {
     let removed = |seed, alias: &str, in_trash: bool| RemovedView {
@@ -557,97 +447,6 @@ pub fn prune() -> PruneAnswer {
         freed_bytes: Bytes::mib(31).0,
         trash_bytes: 28 << 10,
         dry_run: false,
-    }
-}
-
-/// A healthy machine.
-pub fn doctor() -> DoctorAnswer {
-    let finding = |name: &str, detail: &str, health, fix: Option<&str>| Finding {
-        name: name.to_owned(),
-        detail: detail.to_owned(),
-        health,
-        fix: fix.map(ToOwned::to_owned),
-    };
-    DoctorAnswer {
-        findings: vec![
-            finding(
-                "namespaces",
-                "user mount pid net ipc uts cgroup",
-                Health::Ok,
-                None,
-            ),
-            finding(
-                "reflink",
-                "not on ext4; first freeze copies",
-                Health::Note,
-                None,
-            ),
-            finding(
-                "tmux",
-                "not installed",
-                Health::Weaker,
-                Some("sudo apt-get install tmux"),
-            ),
-        ],
-        tier: Some(Tier::Full),
-        ready_us: Some(2_130),
-        tries: 5,
-    }
-}
-
-fn doctors() -> [DoctorAnswer; 2] {
-    let hopeless = DoctorAnswer {
-        tier: None,
-        ready_us: None,
-        tries: 0,
-        ..doctor()
-    };
-    [doctor(), hopeless]
-}
-
-/// Two settings.
-pub fn config() -> ConfigAnswer {
-    let setting = |key: &str, value: &str, origin: &str| SettingView {
-        key: key.to_owned(),
-        value: json!(value),
-        origin: origin.to_owned(),
-    };
-    ConfigAnswer {
-        settings: vec![
-            setting("limits.memory", "512M", "/home/ana/src/shop/agar.toml"),
-            setting("network.mode", "none", "default"),
-        ],
-        files: vec!["/home/ana/src/shop/agar.toml".to_owned()],
-        unapproved: vec!["network.mode".to_owned()],
-    }
-}
-
-fn configs() -> [ConfigAnswer; 2] {
-    let mut open = config();
-    open.settings.truncate(1);
-    for setting in &mut open.settings {
-        setting.value = json!(ANYTHING);
-    }
-    [config(), open]
-}
-
-fn approve() -> ApproveAnswer {
-    ApproveAnswer {
-        path: "/home/ana/src/shop/agar.toml".to_owned(),
-        hash: "4f1c".to_owned(),
-        loosens: vec!["network = host".to_owned()],
-        approved: false,
-    }
-}
-
-/// A settings file.
-pub fn init() -> InitAnswer {
-    InitAnswer {
-        path: "/home/ana/src/shop/agar.toml".to_owned(),
-        kinds: vec!["cargo".to_owned()],
-        checks: vec!["cargo test".to_owned()],
-        text: "# agar\n".to_owned(),
-        written: true,
     }
 }
 
