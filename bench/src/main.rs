@@ -3,14 +3,18 @@
 //! Contestants of one benchmark take turns, so that whatever else the machine does falls on all of
 //! them alike, and the ratio is what counts. `cargo xtask bench` builds the command as users get it
 //! and starts this program.
-#![expect(clippy::print_stdout, reason = "the table is what this program is for")]
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "the table is what this program is for"
+)]
 
 mod case;
 mod inside;
 mod measure;
 mod table;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Result, bail, ensure};
 use table::Row;
 
 /// One benchmark: it measures and answers with its lines of the table.
@@ -37,29 +41,64 @@ const BENCHMARKS: &[(&str, Benchmark)] = &[
 
 fn main() -> Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let json = words.iter().any(|word| word == "--json");
-    let filters: Vec<&String> = words
-        .iter()
-        .filter(|word| !word.starts_with("--"))
-        .collect();
-    let mut rows = Vec::new();
-    for (name, run) in BENCHMARKS {
-        let wanted =
-            filters.is_empty() || filters.iter().any(|filter| name.contains(filter.as_str()));
-        if !wanted {
-            continue;
-        }
-        if !json {
-            println!("{name}");
-        }
-        let measured = run().with_context(|| format!("the benchmark {name} cannot run"))?;
-        if !json {
-            print!("{}", table::text(&measured));
-        }
-        rows.extend(measured);
+    let (options, filters): (Vec<&String>, Vec<&String>) =
+        words.iter().partition(|word| word.starts_with("--"));
+    if let Some(unknown) = options.iter().find(|word| word.as_str() != "--json") {
+        bail!("there is no option {unknown}: {}", usage());
     }
+    let json = !options.is_empty();
+    let (rows, failed) = measure_all(&chosen(&filters)?, json);
     if json {
         println!("{}", serde_json::to_string_pretty(&rows)?);
     }
+    ensure!(failed.is_empty(), "could not run: {}", failed.join(", "));
     Ok(())
+}
+
+/// The benchmarks whose names hold one of `filters`; all without any.
+fn chosen(filters: &[&String]) -> Result<Vec<&'static (&'static str, Benchmark)>> {
+    if let Some(stranger) = filters.iter().find(|filter| {
+        !BENCHMARKS
+            .iter()
+            .any(|(name, _)| name.contains(filter.as_str()))
+    }) {
+        bail!("there is no benchmark {stranger}: {}", usage());
+    }
+    Ok(BENCHMARKS
+        .iter()
+        .filter(|(name, _)| {
+            filters.is_empty() || filters.iter().any(|filter| name.contains(filter.as_str()))
+        })
+        .collect())
+}
+
+/// Runs each; one that cannot run is named and does not keep the others from theirs.
+fn measure_all(
+    chosen: &[&'static (&'static str, Benchmark)],
+    json: bool,
+) -> (Vec<Row>, Vec<&'static str>) {
+    let (mut rows, mut failed) = (Vec::new(), Vec::new());
+    for (name, run) in chosen {
+        if !json {
+            println!("{name}");
+        }
+        match run() {
+            Ok(measured) => {
+                if !json {
+                    print!("{}", table::text(&measured));
+                }
+                rows.extend(measured);
+            }
+            Err(error) => {
+                eprintln!("the benchmark {name} cannot run: {error:#}");
+                failed.push(*name);
+            }
+        }
+    }
+    (rows, failed)
+}
+
+fn usage() -> String {
+    let names: Vec<&str> = BENCHMARKS.iter().map(|(name, _)| *name).collect();
+    format!("cargo xtask bench [--json] [{}]", names.join("|"))
 }

@@ -35,7 +35,7 @@ fn at_size(size: usize) -> Result<Vec<Row>> {
     let rounds = 60;
     let confidence = ["confidence", WORDS];
     let attempt = ["try", "--suggestion", WORDS, "--", "/bin/true"];
-    let directory = full.state().join("memory");
+    let directory = full.state().join("agar/memory");
     let mut rows = Vec::new();
     for (what, words) in [("confidence", &confidence[..]), ("try", &attempt[..])] {
         let named = |memory: &str| format!("{size}: agar {what}, {memory}");
@@ -67,7 +67,7 @@ fn added(size: usize, what: &str, measured: &[(String, Samples)]) -> Row {
 fn filled(size: usize) -> Result<World> {
     let world = World::with_repository(super::AGAR);
     let project = first(&world)?;
-    let directory = world.state().join("memory");
+    let directory = world.state().join("agar/memory");
     let mut remembered = Memory::open(&directory, project, Tuning::default())?;
     remembered.load(&mut memory::outcomes(size))?;
     remembered.tidy()?;
@@ -78,7 +78,7 @@ fn filled(size: usize) -> Result<World> {
 fn first(world: &World) -> Result<ProjectId> {
     let made = world.agar(["try", "--suggestion", "the first", "--", "/bin/true"]);
     made.success();
-    let mut projects = fs_err::read_dir(world.state().join("projects"))?;
+    let mut projects = fs_err::read_dir(world.state().join("agar/projects"))?;
     let entry = projects.next().context("the project is on record")??;
     let name = entry.file_name();
     let name = name.to_str().context("an id is plain text")?;

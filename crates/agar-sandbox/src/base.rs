@@ -267,7 +267,13 @@ impl<'a> Bases<'a> {
         progress: &dyn Progress,
     ) -> Result<Prepared, PrepareError> {
         let patience = match choice {
-            Choice::Live => return self.live(),
+            // Asked for by name: a generation that is made meanwhile would serve nobody.
+            Choice::Live => {
+                return Ok(Prepared {
+                    freeze_later: false,
+                    ..self.live()?
+                });
+            }
             Choice::Frozen => Patience::Endless,
             Choice::Quick if !self.project.nested_mounts.is_empty() => Patience::Endless,
             Choice::Quick => Patience::Moment,

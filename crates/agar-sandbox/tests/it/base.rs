@@ -233,6 +233,11 @@ fn a_quick_choice_freezes_a_small_project_and_lets_a_big_one_live() {
     let live = quick(&big);
     assert_eq!((live.kind, live.freeze_later), (BaseKind::Live, true));
     assert_eq!(live.lowers, [big.shop()]);
+    let by_name = big.with_bases(|bases| bases.prepare(Choice::Live, &Silent).unwrap());
+    assert_eq!(
+        (by_name.kind, by_name.freeze_later),
+        (BaseKind::Live, false)
+    );
     big.with_bases(|bases| bases.freeze(&Silent).unwrap());
     assert_eq!(quick(&big).kind, BaseKind::Frozen);
 }
