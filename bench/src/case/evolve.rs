@@ -5,6 +5,7 @@
 mod alive;
 mod kill;
 mod life;
+mod look;
 mod peer;
 mod rate;
 mod swap;
@@ -27,6 +28,7 @@ pub(crate) fn run() -> Result<Vec<Row>> {
     rows.extend(kill::run()?);
     rows.extend(rate::run()?);
     rows.extend(alive::run()?);
+    rows.extend(look::run()?);
     Ok(rows)
 }
 

@@ -4,17 +4,30 @@
 //! on disk. Each generation is one transaction, so a search that was killed goes on from the last
 //! whole one, and comes to the same end as if nothing had happened.
 
+mod cells;
+mod course;
 mod eval;
 mod failure;
 mod keep;
 mod lineage;
 mod look;
+mod outside;
+mod penalise;
 mod run;
 mod tables;
 mod view;
+mod watch;
 mod wish;
 
+pub use agar_evolve::outside::Said;
 pub use agar_evolve::search::{Bin, Census, Ended, Health};
+pub use agar_evolve::{Condition, Metrics};
+pub use cells::{
+    CellCreateRequest, CellInfoRequest, CellReloadRequest, CellRestartRequest, CellRollbackRequest,
+    CellRunRequest, CellSaid, CellVersionView, CellVersionsAnswer, CellView, CellsAnswer,
+    CellsRemoveAnswer, CellsRemoveRequest, cell_info, cell_versions, create_cell, list_cells,
+    reload_cell, remove_cells, restart_cell, rollback_cell, run_cell,
+};
 pub use eval::{Candidate, EvalAnswer, EvalRequest, Scored, eval};
 pub use failure::EvolveError;
 pub use lineage::{LineageAnswer, LineageRequest, Relative, lineage};
@@ -22,6 +35,8 @@ pub use look::{
     BestAnswer, BestRequest, PlotAnswer, PlotRequest, StatusAnswer, StatusRequest, best, plot,
     status,
 };
+pub use outside::OutsideWish;
+pub use penalise::{PenaliseAnswer, PenaliseRequest, penalise};
 pub use run::{
     EvolveAnswer, EvolveRequest, ForgetSearchAnswer, ForgetSearchRequest, ResumeSearchRequest,
     forget_search, resume_search, run_search,

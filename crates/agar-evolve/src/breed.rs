@@ -10,7 +10,7 @@ mod numbers;
 mod vary;
 
 pub use self::cross::cross;
-pub use self::module::{mutate_module, reword_module};
+pub use self::module::{cross_modules, mutate_module, reword_module};
 pub use self::neutral::reword;
 pub use self::numbers::{blend, jolt};
 pub use self::vary::{Change, vary};

@@ -11,6 +11,7 @@
 //! ```
 
 mod converse;
+mod dormant;
 mod image;
 mod mailbox;
 mod record;
@@ -18,6 +19,7 @@ mod run;
 mod swap;
 mod version;
 
+pub use self::dormant::{Dormant, DormantVersion, ReviveError};
 pub use self::mailbox::{Mailbox, Message};
 pub use self::record::{Answer, CellId, Condition, Info, Metrics, Spec, State};
 pub use self::swap::{Migration, Migrator, Probe, Swap, SwapError, SwapStep};

@@ -92,6 +92,22 @@ impl Code {
         *hasher.finalize().as_bytes()
     }
 
+    /// All of it as text that programs can read: an expression in prefix form, hexadecimal digits,
+    /// or numbers.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Tree(tree) => tree.to_string(),
+            Self::Module(wasm) => wasm.iter().fold(String::new(), |mut text, byte| {
+                let _ = write!(text, "{byte:02x}");
+                text
+            }),
+            Self::Numbers(numbers) => {
+                let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+                numbers.join(" ")
+            }
+        }
+    }
+
     /// For people: a formula, a size, or the first few numbers.
     pub fn words(&self) -> String {
         match self {

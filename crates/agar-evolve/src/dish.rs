@@ -15,7 +15,7 @@ mod population;
 mod post;
 mod shadow;
 
-pub use self::collect::Collected;
+pub use self::collect::{Collected, Tending};
 pub use self::fitness::Recorded;
 pub use self::population::{NotFound, Population};
 pub use self::post::Delivered;
@@ -332,19 +332,19 @@ impl Dish {
     ) -> Result<T, DishError> {
         let member = self.member(id)?;
         let mut member = held(&member);
-        let number = member.cell.id().0;
-        self.watch.event(&Event::RunStart { id: number });
+        self.watch.event(&Event::RunStart { id });
         let began = Instant::now();
         let done = act(&mut member.cell);
         let duration_us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
         match &done {
             Ok(_) => self.watch.event(&Event::RunStop {
-                id: number,
+                id,
                 duration_us,
+                result: "ok",
             }),
             Err(error) => {
                 self.watch.event(&Event::RunException {
-                    id: number,
+                    id,
                     duration_us,
                     result: &error.to_string(),
                 });

@@ -4,80 +4,106 @@
 //! [`Telemetry`] is the one that counts them and can be read at any time.
 
 use crate::search::Census;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::{Mutex, PoisonError};
 
 /// Something happened.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case", tag = "what")]
+#[serde(tag = "event")]
 pub enum Event<'a> {
     /// A cell begins to run.
+    #[serde(rename = "sandbox.run.start")]
     RunStart {
         /// Which.
-        id: u64,
+        id: &'a str,
     },
     /// It answered.
+    #[serde(rename = "sandbox.run.stop")]
     RunStop {
         /// Which.
-        id: u64,
+        id: &'a str,
         /// How long it took.
         duration_us: u64,
+        /// That it did.
+        result: &'a str,
     },
     /// It did not.
+    #[serde(rename = "sandbox.run.exception")]
     RunException {
         /// Which.
-        id: u64,
+        id: &'a str,
         /// How long it took.
         duration_us: u64,
         /// Why, in words.
         result: &'a str,
     },
     /// A candidate is tried.
-    EvaluateStart,
+    #[serde(rename = "sandbox.evaluate.start")]
+    EvaluateStart {
+        /// The name of its code.
+        #[serde(serialize_with = "digits")]
+        id: &'a [u8; 32],
+    },
     /// It has a score.
+    #[serde(rename = "sandbox.evaluate.stop")]
     EvaluateStop {
+        /// The name of its code.
+        #[serde(serialize_with = "digits")]
+        id: &'a [u8; 32],
         /// How long it took.
         duration_us: u64,
     },
     /// It has none.
+    #[serde(rename = "sandbox.evaluate.exception")]
     EvaluateException {
+        /// The name of its code.
+        #[serde(serialize_with = "digits")]
+        id: &'a [u8; 32],
         /// How long it took.
         duration_us: u64,
         /// Why, in one word.
         result: &'a str,
     },
     /// Many are tried at once.
+    #[serde(rename = "sandbox.batch.start")]
     BatchStart {
         /// How many.
         count: u64,
     },
     /// All of them are done, each with its own result.
+    #[serde(rename = "sandbox.batch.stop")]
     BatchStop {
         /// How many.
         count: u64,
     },
     /// A batch could not be done at all.
+    #[serde(rename = "sandbox.batch.exception")]
     BatchException {
         /// Why, in words.
         result: &'a str,
     },
     /// The host computed a score.
+    #[serde(rename = "sandbox.fitness.computed")]
     FitnessComputed {
         /// The score.
         score: f64,
     },
     /// A limit ended a run.
+    #[serde(rename = "sandbox.killed.resource_limit")]
     KilledResourceLimit,
     /// The clock ended a run.
+    #[serde(rename = "sandbox.killed.timeout")]
     KilledTimeout,
     /// The dead were collected.
+    #[serde(rename = "sandbox.gc.collected")]
     Collected {
         /// How many.
         count: u64,
     },
     /// A generation is complete.
+    #[serde(rename = "sandbox.generation")]
     Generation(&'a Census),
 }
 
@@ -88,7 +114,7 @@ impl Event<'_> {
             Self::RunStart { .. } => "sandbox.run.start",
             Self::RunStop { .. } => "sandbox.run.stop",
             Self::RunException { .. } => "sandbox.run.exception",
-            Self::EvaluateStart => "sandbox.evaluate.start",
+            Self::EvaluateStart { .. } => "sandbox.evaluate.start",
             Self::EvaluateStop { .. } => "sandbox.evaluate.stop",
             Self::EvaluateException { .. } => "sandbox.evaluate.exception",
             Self::BatchStart { .. } => "sandbox.batch.start",
@@ -101,6 +127,36 @@ impl Event<'_> {
             Self::Generation(_) => "sandbox.generation",
         }
     }
+}
+
+/// Every name that an event can have.
+pub const EVENT_NAMES: [&str; 14] = [
+    "sandbox.run.start",
+    "sandbox.run.stop",
+    "sandbox.run.exception",
+    "sandbox.evaluate.start",
+    "sandbox.evaluate.stop",
+    "sandbox.evaluate.exception",
+    "sandbox.batch.start",
+    "sandbox.batch.stop",
+    "sandbox.batch.exception",
+    "sandbox.fitness.computed",
+    "sandbox.killed.resource_limit",
+    "sandbox.killed.timeout",
+    "sandbox.gc.collected",
+    "sandbox.generation",
+];
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands fields over by reference"
+)]
+fn digits<S: Serializer>(digest: &&[u8; 32], serializer: S) -> Result<S::Ok, S::Error> {
+    let mut text = String::with_capacity(64);
+    for byte in *digest {
+        let _ = write!(text, "{byte:02x}");
+    }
+    serializer.serialize_str(&text)
 }
 
 /// Hears what happens. Called from the threads that do the work; must be quick.
@@ -130,6 +186,8 @@ pub struct Counts {
     pub busy_us: u64,
     /// Individuals collected.
     pub collected: u64,
+    /// What came of asking outside, by word.
+    pub outside: BTreeMap<String, usize>,
     /// The last census: population health and fitness distribution.
     pub census: Option<Census>,
 }
@@ -161,6 +219,23 @@ impl Telemetry {
         };
         text.push_str("# TYPE agar_evolve_generation gauge\n");
         let _ = writeln!(text, "agar_evolve_generation {}", census.generation);
+        for (name, value) in [
+            ("born", census.born),
+            ("trials", census.trials),
+            ("collected", counts.collected),
+        ] {
+            let _ = writeln!(text, "# TYPE agar_evolve_{name}_total counter");
+            let _ = writeln!(text, "agar_evolve_{name}_total {value}");
+        }
+        text.push_str("# TYPE agar_evolve_outside_total counter\n");
+        for (result, count) in &counts.outside {
+            let _ = writeln!(
+                text,
+                "agar_evolve_outside_total{{result=\"{result}\"}} {count}"
+            );
+        }
+        text.push_str("# TYPE agar_evolve_distinct gauge\n");
+        let _ = writeln!(text, "agar_evolve_distinct {}", census.health.distinct);
         text.push_str("# TYPE agar_evolve_population gauge\n");
         for (state, count) in [
             ("valid", census.health.valid),
@@ -193,12 +268,17 @@ impl Watch for Telemetry {
         match event {
             Event::RunStop { duration_us, .. }
             | Event::RunException { duration_us, .. }
-            | Event::EvaluateStop { duration_us }
+            | Event::EvaluateStop { duration_us, .. }
             | Event::EvaluateException { duration_us, .. } => counts.busy_us += duration_us,
             Event::Collected { count } => counts.collected += count,
-            Event::Generation(census) => counts.census = Some((*census).clone()),
+            Event::Generation(census) => {
+                for (result, count) in &census.outside {
+                    *counts.outside.entry(result.clone()).or_default() += count;
+                }
+                counts.census = Some((*census).clone());
+            }
             Event::RunStart { .. }
-            | Event::EvaluateStart
+            | Event::EvaluateStart { .. }
             | Event::BatchStart { .. }
             | Event::BatchStop { .. }
             | Event::BatchException { .. }
@@ -206,5 +286,54 @@ impl Watch for Telemetry {
             | Event::KilledResourceLimit
             | Event::KilledTimeout => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_stream_and_the_counters_use_the_seeds_names() {
+        let id = [7; 32];
+        let events = [
+            Event::RunStart { id: "a" },
+            Event::RunStop {
+                id: "a",
+                duration_us: 1,
+                result: "ok",
+            },
+            Event::RunException {
+                id: "a",
+                duration_us: 1,
+                result: "no",
+            },
+            Event::EvaluateStart { id: &id },
+            Event::EvaluateStop {
+                id: &id,
+                duration_us: 1,
+            },
+            Event::EvaluateException {
+                id: &id,
+                duration_us: 1,
+                result: "limit",
+            },
+            Event::BatchStart { count: 1 },
+            Event::BatchStop { count: 1 },
+            Event::BatchException { result: "no" },
+            Event::FitnessComputed { score: 1.0 },
+            Event::KilledResourceLimit,
+            Event::KilledTimeout,
+            Event::Collected { count: 1 },
+        ];
+        let telemetry = Telemetry::default();
+        for (event, name) in events.iter().zip(EVENT_NAMES) {
+            assert_eq!(event.name(), name);
+            let line = serde_json::to_value(event).unwrap();
+            assert_eq!(line["event"], name, "{line}");
+            telemetry.event(event);
+        }
+        assert_eq!(telemetry.read().events.len(), events.len());
+        assert_eq!(telemetry.read().busy_us, 4);
     }
 }

@@ -87,8 +87,11 @@ impl Incubator {
 
     /// Makes a cell with a live instance of the genome.
     pub fn create(&self, genome: &Genome, spec: Spec) -> Result<Cell, CellError> {
-        let id = CellId(1 + self.0.last_cell.fetch_add(1, Ordering::Relaxed));
-        Cell::new(self.clone(), id, genome.clone(), spec)
+        Cell::new(self.clone(), self.next_id(), genome.clone(), spec)
+    }
+
+    pub(crate) fn next_id(&self) -> CellId {
+        CellId(1 + self.0.last_cell.fetch_add(1, Ordering::Relaxed))
     }
 
     /// What cells take at the moment.

@@ -61,6 +61,7 @@ mod fitness;
 mod genome;
 mod incubator;
 mod limits;
+pub mod outside;
 mod process;
 pub mod search;
 pub mod task;
@@ -70,15 +71,16 @@ mod value;
 pub use crate::breed::Soil;
 pub use crate::budget::Ceilings;
 pub use crate::cell::{
-    Answer, Cell, CellId, Condition, History, Info, Mailbox, Message, Metrics, Migration, Migrator,
-    Probe, RollbackState, Spec, State, Swap, SwapError, SwapStep, VERSIONS_KEPT, Version,
+    Answer, Cell, CellId, Condition, Dormant, DormantVersion, History, Info, Mailbox, Message,
+    Metrics, Migration, Migrator, Probe, ReviveError, RollbackState, Spec, State, Swap, SwapError,
+    SwapStep, VERSIONS_KEPT, Version,
 };
 pub use crate::chance::Chance;
 pub use crate::code::{Code, NotCode};
 pub use crate::dish::{Dish, DishError, DishSettings};
 pub use crate::engine::Tier;
 pub use crate::engine::host::{Artifact, Cases};
-pub use crate::event::{Counts, Event, Telemetry, Unwatched, Watch};
+pub use crate::event::{Counts, EVENT_NAMES, Event, Telemetry, Unwatched, Watch};
 pub use crate::failure::{CellError, NoRoom, Room, Trap};
 pub use crate::fitness::{Fitness, Invalid, Penalty, Verdict, better_first};
 pub use crate::genome::{
@@ -87,6 +89,7 @@ pub use crate::genome::{
 };
 pub use crate::incubator::{Engines, InUse, Incubator, Settings};
 pub use crate::limits::{INSTRUCTIONS_MAX, Limits, STACK_SLOTS_MAX};
+pub use crate::outside::{Mutator, NoChild, Question};
 pub use crate::process::{Language, Launcher, Life, PROCESS_WALL, ProcessCell};
 pub use crate::search::{Plan, Search};
 pub use crate::task::{Bench, Task};

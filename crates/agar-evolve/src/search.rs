@@ -11,6 +11,7 @@
 
 mod archive;
 mod birth;
+mod consult;
 mod evaluate;
 mod individual;
 mod plan;
@@ -25,6 +26,7 @@ pub use self::stats::{Bin, Census, Health};
 use self::birth::Birth;
 use crate::event::{Event, Watch};
 use crate::fitness::Penalty;
+use crate::outside::Mutator;
 use crate::task::{Bench, Task};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -90,6 +92,9 @@ pub struct Search {
     /// Everyone who was not collected, those whom the checkpoint names among them.
     known: BTreeMap<u64, Arc<Individual>>,
     watch: Arc<dyn Watch>,
+    mutator: Option<Arc<dyn Mutator>>,
+    /// What came of asking outside in this generation, by word.
+    outside: BTreeMap<String, usize>,
 }
 
 /// A checkpoint names somebody who was not handed over with it.
@@ -117,6 +122,8 @@ impl Search {
             at,
             known: BTreeMap::new(),
             watch,
+            mutator: None,
+            outside: BTreeMap::new(),
         }
     }
 
@@ -233,7 +240,8 @@ impl Search {
             self.at.stagnant.saturating_add(1)
         };
         let collected = self.collect();
-        let census = Census::of(number, &self.at, self.living(), &births);
+        let mut census = Census::of(number, &self.at, self.living(), &births);
+        census.outside = std::mem::take(&mut self.outside);
         self.watch.event(&Event::Generation(&census));
         Generation {
             number,
@@ -307,7 +315,8 @@ impl Search {
     }
 
     /// Tries those to be born, names them, and writes them into the digest.
-    fn bear(&mut self, births: Vec<Birth>, threads: usize) -> Vec<Arc<Individual>> {
+    fn bear(&mut self, mut births: Vec<Birth>, threads: usize) -> Vec<Arc<Individual>> {
+        self.consult(&mut births);
         self.watch.event(&Event::BatchStart {
             count: births.len() as u64,
         });

@@ -44,6 +44,8 @@ pub struct Evaluation {
     pub verdict: Verdict,
     /// What it took, in instructions of the cell.
     pub instructions: u64,
+    /// What it put out meanwhile, as far as that is kept.
+    pub artifacts: Vec<Artifact>,
     /// The candidate as it came out of the trial, where a task lets what was learned be inherited.
     pub improved: Option<Code>,
 }
@@ -54,9 +56,53 @@ impl Evaluation {
         Self {
             verdict: Err(reason),
             instructions: 0,
+            artifacts: Vec::new(),
             improved: None,
         }
     }
+}
+
+/// How many artifacts of a trial are kept, and how many bytes of all of them.
+const ARTIFACTS_KEPT: (usize, usize) = (32, 8 << 10);
+
+/// What a trial leaves behind beside its verdict.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Trace {
+    /// What it took so far, in instructions.
+    pub instructions: u64,
+    /// What the candidate put out; of too much the first.
+    pub artifacts: Vec<Artifact>,
+}
+
+impl Trace {
+    /// Notes one run, and refuses a candidate that says itself what it is worth.
+    pub fn note(&mut self, instructions: u64, artifacts: &[Artifact]) -> Result<(), Invalid> {
+        self.instructions += instructions;
+        boasts(artifacts)?;
+        let (most, bytes) = ARTIFACTS_KEPT;
+        for artifact in artifacts {
+            let kept: usize = self.artifacts.iter().map(size).sum();
+            let known = self.artifacts.contains(artifact);
+            if known || self.artifacts.len() >= most || kept + size(artifact) > bytes {
+                continue;
+            }
+            self.artifacts.push(artifact.clone());
+        }
+        Ok(())
+    }
+
+    fn ending(self, verdict: Verdict) -> Evaluation {
+        Evaluation {
+            verdict,
+            instructions: self.instructions,
+            artifacts: self.artifacts,
+            improved: None,
+        }
+    }
+}
+
+fn size(artifact: &Artifact) -> usize {
+    artifact.key.len() + artifact.value.len()
 }
 
 /// Something to breed for. The host's side: none of it runs in a cell.

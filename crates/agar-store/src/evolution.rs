@@ -1,13 +1,18 @@
-//! Searches on disk: populations that breed, their lineage, and where each of them stands.
+//! Searches on disk: populations that breed, their lineage, and where each of them stands; and cells
+//! that last.
 //!
 //! One database for all projects of a state directory. A generation is written in one transaction,
 //! with the checkpoint that names it: whoever is killed between two of them has lost nothing but
 //! the time since the last one. What documents mean is the engine's business.
 
+mod cell;
 mod individual;
+mod reply;
 mod search;
 
+pub use cell::{CellRow, CellVersionRow};
 pub use individual::{CodeRow, IndividualRow};
+pub use reply::ReplyPlace;
 pub use search::{CensusRow, GenerationRow, SearchRow};
 
 use crate::open::{self, OpenError};

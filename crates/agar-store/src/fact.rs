@@ -240,6 +240,68 @@ pub enum Fact {
         /// How many notes.
         notes: u64,
     },
+    /// A search began.
+    #[serde(rename = "evolve.began")]
+    EvolveBegan {
+        /// Its name.
+        search: String,
+        /// The sort of task.
+        task: String,
+        /// Who outside is asked for children, if anyone is.
+        outside: Option<String>,
+    },
+    /// Individuals of a generation were stopped, or tried to get a score that they had not earned.
+    #[serde(rename = "evolve.contained")]
+    EvolveContained {
+        /// The search.
+        search: String,
+        /// The generation.
+        generation: u32,
+        /// Stopped by a limit that is counted.
+        limits: u64,
+        /// Stopped by the clock.
+        timeouts: u64,
+        /// With a score of their own, answers by order, or answers by heart.
+        cheats: u64,
+    },
+    /// A search ended.
+    #[serde(rename = "evolve.ended")]
+    EvolveEnded {
+        /// Its name.
+        search: String,
+        /// Why.
+        ended: String,
+        /// The last generation.
+        generation: u32,
+        /// The hash over everybody ever born.
+        digest: String,
+    },
+    /// Code entered a cell: a new one, or another version in one that lives.
+    #[serde(rename = "cell.loaded")]
+    CellLoaded {
+        /// The cell.
+        cell: String,
+        /// The number of the version.
+        version: u32,
+        /// The name of the code.
+        genome: String,
+        /// Why.
+        reason: String,
+    },
+    /// A run of a cell was ended by a limit, or failed.
+    #[serde(rename = "cell.failed")]
+    CellFailed {
+        /// The cell.
+        cell: String,
+        /// How.
+        why: String,
+    },
+    /// A cell was removed.
+    #[serde(rename = "cell.removed")]
+    CellRemoved {
+        /// The cell.
+        cell: String,
+    },
     /// Something was removed from disk.
     #[serde(rename = "collected")]
     Collected {
@@ -310,6 +372,12 @@ impl Fact {
             Self::ExperimentDecided { .. } => "experiment.decided",
             Self::MemoryGraduated { .. } => "memory.graduated",
             Self::MemoryForgot { .. } => "memory.forgot",
+            Self::EvolveBegan { .. } => "evolve.began",
+            Self::EvolveContained { .. } => "evolve.contained",
+            Self::EvolveEnded { .. } => "evolve.ended",
+            Self::CellLoaded { .. } => "cell.loaded",
+            Self::CellFailed { .. } => "cell.failed",
+            Self::CellRemoved { .. } => "cell.removed",
             Self::Collected { .. } => "collected",
             Self::Unknown { kind, .. } => kind,
         }
@@ -317,183 +385,4 @@ impl Fact {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use agar_core::limits::Resource;
-    use agar_core::seam::Timestamp;
-    use serde_json::json;
-
-    fn of_sandboxes() -> Vec<Fact> {
-        let breach = Breach {
-            resource: Resource::Time,
-            limit: 1,
-            seen: 2,
-            culprit: Some("cc1".to_owned()),
-        };
-        vec![
-            Fact::SandboxCreated {
-                alias: "calm-fern".to_owned(),
-                tier: Tier::Full,
-                network: Network::Host,
-                base: BaseKind::Live,
-                generation: Some(3),
-                parent: None,
-            },
-            Fact::SandboxState {
-                from: State::Creating,
-                to: State::Running,
-                event: Event::Start,
-            },
-            Fact::TerminalOpened {
-                session: "sandbox_1".to_owned(),
-            },
-            Fact::RunStarted {
-                run: 1,
-                argv: vec!["make".to_owned()],
-            },
-            Fact::RunEnded {
-                run: 1,
-                end: End::Stopped {
-                    breach: breach.clone(),
-                },
-                usage: Usage::default(),
-            },
-            Fact::LimitBreached { run: 1, breach },
-            Fact::CallDenied {
-                run: 1,
-                call: "mount".to_owned(),
-                count: 2,
-            },
-            Fact::NetworkHost {
-                abstract_sockets_open: true,
-            },
-            Fact::TierWeaker {
-                tier: Tier::Landlock,
-            },
-            Fact::SandboxNested {},
-        ]
-    }
-
-    fn of_experiments() -> Vec<Fact> {
-        let experiment = ExperimentId::new(Timestamp::from_millis(1), [1; 10]);
-        vec![
-            Fact::ExperimentBegan {
-                experiment,
-                agent: "person".to_owned(),
-                change: "fix".to_owned(),
-            },
-            Fact::ExperimentEnded {
-                experiment,
-                status: "success".to_owned(),
-            },
-            Fact::ExperimentDecided {
-                experiment,
-                accepted: true,
-            },
-            Fact::MemoryGraduated {
-                patterns: 1,
-                refused: 2,
-            },
-            Fact::MemoryForgot {
-                experiments: 1,
-                notes: 0,
-            },
-        ]
-    }
-
-    fn of_snapshots() -> Vec<Fact> {
-        let snapshot = SnapshotId::new(Timestamp::from_millis(1), [1; 10]);
-        vec![
-            Fact::SandboxForked { snapshot, depth: 1 },
-            Fact::SnapshotTaken {
-                snapshot,
-                name: "s1".to_owned(),
-                reason: SnapshotKind::BeforeRun,
-                frozen_us: Some(7),
-            },
-            Fact::SnapshotRestored { snapshot, ended: 2 },
-            Fact::SnapshotRemoved {
-                snapshot,
-                name: "s1".to_owned(),
-                reason: "old".to_owned(),
-            },
-        ]
-    }
-
-    fn of_projects() -> Vec<Fact> {
-        let promotion = PromotionId::new(Timestamp::from_millis(1), [1; 10]);
-        vec![
-            Fact::PromotionStarted { promotion },
-            Fact::PromotionApplied {
-                promotion,
-                summary: json!({ "files": 1 }),
-            },
-            Fact::PromotionUndone {
-                promotion,
-                by: Some(promotion),
-            },
-            Fact::PromotionRefused {
-                promotion: None,
-                reason: "conflict".to_owned(),
-            },
-            Fact::PromotionRecovered {
-                promotion,
-                state: PromotionState::Reversed,
-            },
-            Fact::SettingsApproved {
-                hash: "h".to_owned(),
-                what: "settings".to_owned(),
-            },
-            Fact::GenerationMade {
-                number: 0,
-                kind: GenerationKind::Full,
-                files: 1,
-                bytes: 2,
-            },
-            Fact::Collected {
-                what: "sandbox".to_owned(),
-                name: "calm-fern".to_owned(),
-                reason: "asked".to_owned(),
-                bytes: None,
-            },
-        ]
-    }
-
-    #[test]
-    fn every_fact_is_read_as_it_was_written() {
-        let mut kinds = std::collections::BTreeSet::new();
-        let all = [
-            of_sandboxes(),
-            of_snapshots(),
-            of_experiments(),
-            of_projects(),
-        ]
-        .concat();
-        for fact in all {
-            let (kind, payload) = fact.to_parts().unwrap();
-            assert_eq!(kind, fact.kind());
-            assert_eq!(Fact::from_parts(&kind, &payload).unwrap(), fact);
-            assert!(kinds.insert(kind), "{fact:?}");
-        }
-    }
-
-    #[test]
-    fn a_fact_of_a_newer_agar_is_read_all_the_same() {
-        let fact = Fact::from_parts("tournament.won", r#"{"by":"calm-fern"}"#).unwrap();
-        let Fact::Unknown { kind, payload } = &fact else {
-            panic!("{fact:?}");
-        };
-        assert_eq!(
-            (kind.as_str(), payload),
-            ("tournament.won", &json!({ "by": "calm-fern" }))
-        );
-        let again = fact.to_parts().unwrap();
-        assert_eq!(
-            again,
-            (
-                "tournament.won".to_owned(),
-                r#"{"by":"calm-fern"}"#.to_owned()
-            )
-        );
-    }
-}
+mod tests;

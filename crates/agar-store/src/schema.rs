@@ -29,7 +29,10 @@ const MEMORY_STEPS: [&str; 1] = [include_str!("../memory/0001_founding.sql")];
 const EVOLUTION_MARK: u32 = 0x6167_6165;
 
 /// Each step towards the schema of searches. See [`crate::evolution`].
-const EVOLUTION_STEPS: [&str; 1] = [include_str!("../evolution/0001_founding.sql")];
+const EVOLUTION_STEPS: [&str; 2] = [
+    include_str!("../evolution/0001_founding.sql"),
+    include_str!("../evolution/0002_outside_and_cells.sql"),
+];
 
 /// One sort of database: how it is marked, and the steps that lead to its schema.
 #[derive(Debug)]

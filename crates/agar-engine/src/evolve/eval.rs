@@ -23,7 +23,7 @@ pub struct EvalRequest {
     pub candidates: Vec<Candidate>,
 }
 
-/// A candidate: exactly one of the four forms of code.
+/// A candidate: exactly one of the forms of code.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Candidate {
@@ -37,6 +37,8 @@ pub struct Candidate {
     pub wat: Option<String>,
     /// A module in hexadecimal digits.
     pub wasm: Option<String>,
+    /// Numbers for a program of the task's.
+    pub numbers: Option<Vec<f64>>,
 }
 
 /// What a candidate is worth.
@@ -113,28 +115,31 @@ fn unreadable(candidate: &Candidate, why: &str) -> Scored {
     }
 }
 
-fn code(candidate: &Candidate, arguments: u16) -> Result<Code, String> {
+/// The code of a candidate, or why there is none.
+pub(super) fn code(candidate: &Candidate, arguments: u16) -> Result<Code, String> {
     let forms = (
         &candidate.formula,
         &candidate.tree,
         &candidate.wat,
         &candidate.wasm,
+        &candidate.numbers,
     );
     match forms {
-        (Some(formula), None, None, None) => {
+        (Some(formula), None, None, None, None) => {
             let tree = Tree::formula(formula).map_err(|error| error.to_string())?;
             let tree = Tree::new(arguments, tree.nodes().to_vec());
             tree.map(Code::Tree).map_err(|error| error.to_string())
         }
-        (None, Some(tree), None, None) => Tree::parse(tree, arguments)
+        (None, Some(tree), None, None, None) => Tree::parse(tree, arguments)
             .map(Code::Tree)
             .map_err(|error| error.to_string()),
-        (None, None, Some(text), None) => tables::module(text.as_bytes())
+        (None, None, Some(text), None, None) => tables::module(text.as_bytes())
             .map(Code::Module)
             .map_err(|error| error.to_string()),
-        (None, None, None, Some(digits)) => tables::unhex(digits)
+        (None, None, None, Some(digits), None) => tables::unhex(digits)
             .map(Code::Module)
             .map_err(|error| error.to_string()),
-        _ => Err("give exactly one of `formula`, `tree`, `wat` and `wasm`".to_owned()),
+        (None, None, None, None, Some(numbers)) => Ok(Code::Numbers(numbers.clone())),
+        _ => Err("give exactly one of `formula`, `tree`, `wat`, `wasm` and `numbers`".to_owned()),
     }
 }

@@ -84,6 +84,65 @@ pub enum EvolveError {
         /// What is wrong with it.
         why: String,
     },
+    /// Nobody outside answered any more.
+    #[error("{name} stopped, because whoever makes its children gives none: {why}")]
+    Outside {
+        /// The search.
+        name: String,
+        /// What went wrong last.
+        why: String,
+    },
+    /// It would reach beyond this machine, and nobody said that it may.
+    #[error("the search would ask {to} for children, beyond this machine")]
+    Leaves {
+        /// Whom.
+        to: String,
+    },
+    /// This build cannot speak TLS.
+    #[error("this agar was built without TLS and cannot ask an https endpoint")]
+    NoTls,
+    /// The key is not there.
+    #[error("the environment has no {variable}, which is to hold the key of the endpoint")]
+    NoKey {
+        /// The variable.
+        variable: String,
+    },
+    /// There is no such cell.
+    #[error("there is no cell called `{name}`")]
+    NoSuchCell {
+        /// What was asked for.
+        name: String,
+        /// The nearest name, where one is near.
+        near: Option<String>,
+    },
+    /// There is one of that name.
+    #[error("there is a cell called `{name}` already")]
+    CellExists {
+        /// The name.
+        name: String,
+    },
+    /// A run of a cell failed.
+    #[error(transparent)]
+    Cell(#[from] agar_evolve::CellError),
+    /// The code of a cell was refused.
+    #[error(transparent)]
+    Genome(#[from] agar_evolve::GenomeError),
+    /// The code of a cell could not be swapped.
+    #[error("the cell goes on as it was: the new code failed at the step `{step}`: {why}")]
+    Swap {
+        /// Where.
+        step: &'static str,
+        /// Why.
+        why: agar_evolve::CellError,
+    },
+    /// A cell cannot be brought back.
+    #[error("the cell {name} cannot be brought back")]
+    Revive {
+        /// Which.
+        name: String,
+        /// Why.
+        source: agar_evolve::ReviveError,
+    },
     /// A candidate from outside cannot be read.
     #[error("candidate {line} cannot be read: {why}")]
     Candidate {
@@ -92,6 +151,15 @@ pub enum EvolveError {
         /// What is wrong with it.
         why: String,
     },
+}
+
+impl From<agar_evolve::SwapError> for EvolveError {
+    fn from(error: agar_evolve::SwapError) -> Self {
+        Self::Swap {
+            step: error.step.name(),
+            why: error.source,
+        }
+    }
 }
 
 impl Fault for EvolveError {
@@ -106,12 +174,22 @@ impl Fault for EvolveError {
             | Self::Formula { .. }
             | Self::Task(_)
             | Self::Plan(_)
+            | Self::NoKey { .. }
             | Self::Candidate { .. } => Kind::Invalid,
+            Self::Leaves { .. } => Kind::Refused,
+            Self::NoTls => Kind::Unsupported,
+            Self::Cell(fault) | Self::Swap { why: fault, .. } => fault.kind(),
+            Self::Genome(fault) => fault.kind(),
+            Self::Revive { source, .. } => source.kind(),
             Self::NoSuchSearch { .. }
+            | Self::NoSuchCell { .. }
             | Self::NoSearches
             | Self::Nobody { .. }
             | Self::NoSuchIndividual { .. } => Kind::NotFound,
-            Self::Working { .. } | Self::Over { .. } => Kind::Conflict,
+            Self::Working { .. }
+            | Self::Over { .. }
+            | Self::Outside { .. }
+            | Self::CellExists { .. } => Kind::Conflict,
             Self::Record { .. } => Kind::Internal,
         }
     }
@@ -124,10 +202,18 @@ impl Fault for EvolveError {
             }
             Self::NoSuchSearch {
                 near: Some(near), ..
+            }
+            | Self::NoSuchCell {
+                near: Some(near), ..
             } => Some(Remedy::Suggest {
                 value: near.clone(),
             }),
             Self::NoSuchSearch { near: None, .. } => command("agar evolve status".to_owned()),
+            Self::NoSuchCell { near: None, .. } => command("agar evolve cells ls".to_owned()),
+            Self::CellExists { name } => command(format!("agar evolve cells reload {name} FILE")),
+            Self::Outside { name, .. } => command(format!("agar evolve resume {name}")),
+            Self::Leaves { .. } => command("agar evolve run FILE --allow-outside".to_owned()),
+            Self::NoTls => command("cargo install --path crates/agar --features tls".to_owned()),
             Self::Over { name } => command(format!("agar evolve resume {name} --generations 200")),
             Self::Nobody { name } | Self::Working { name } => {
                 command(format!("agar evolve status {name}"))
@@ -139,6 +225,11 @@ impl Fault for EvolveError {
             | Self::Plan(_)
             | Self::NoSuchIndividual { .. }
             | Self::Record { .. }
+            | Self::NoKey { .. }
+            | Self::Cell(_)
+            | Self::Genome(_)
+            | Self::Swap { .. }
+            | Self::Revive { .. }
             | Self::Candidate { .. } => None,
         }
     }

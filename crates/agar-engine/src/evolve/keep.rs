@@ -1,13 +1,14 @@
 //! A search's place on disk: its rows, and the lock of whoever works on it.
 
 use super::failure::EvolveError;
+use super::tables::{hex, unhex};
 use super::wish::Wish;
 use crate::here::Here;
 use crate::{Engine, EngineError};
 use agar_core::id::ProjectId;
 use agar_core::seam::Timestamp;
 use agar_evolve::search::{Checkpoint, Ended, Generation, Individual, Lineage, Origin};
-use agar_evolve::{Code, Fitness, Invalid, Penalty, Verdict};
+use agar_evolve::{Artifact, Code, Fitness, Invalid, Penalty, Verdict};
 use agar_store::evolution::{
     CodeRow, EVOLUTION_FILE, EvolutionStore, GenerationRow, IndividualRow, SearchRow,
 };
@@ -22,7 +23,9 @@ use std::sync::Arc;
 pub(super) struct Kept {
     pub(super) store: EvolutionStore,
     pub(super) project: ProjectId,
-    locks: PathBuf,
+    /// The file that the store is in, for those who open it once more.
+    pub(super) database: PathBuf,
+    pub(super) locks: PathBuf,
 }
 
 /// Whoever holds it works on a search; the kernel lets go when the process ends, however it ends.
@@ -36,9 +39,11 @@ impl Kept {
         let here: &Here = engine.here()?;
         let project = here.project(engine)?.id;
         let state = here.state.path();
+        let database = state.join(EVOLUTION_FILE);
         Ok(Self {
-            store: EvolutionStore::open(&state.join(EVOLUTION_FILE))?,
+            store: EvolutionStore::open(&database)?,
             project,
+            database,
             locks: state.join("evolution"),
         })
     }
@@ -213,14 +218,36 @@ fn read(row: &IndividualRow, code: Code) -> Result<Individual, String> {
         verdict: verdict(said),
         instructions: row.instructions,
         penalties: penalties.collect(),
+        artifacts: artifacts(&row.artifacts)?,
     })
+}
+
+/// What was put out, from a document.
+fn artifacts(document: &str) -> Result<Vec<Artifact>, String> {
+    let read: Vec<(String, String)> =
+        serde_json::from_str(document).map_err(|error| error.to_string())?;
+    let read = read.into_iter().map(|(key, digits)| {
+        let value = unhex(&digits).map_err(|error| error.to_string())?;
+        Ok(Artifact { key, value })
+    });
+    read.collect()
+}
+
+/// What was taken off a score, as a document that keeps every bit.
+pub(super) fn penalties(individual: &Individual) -> Result<String, String> {
+    let penalties = individual.penalties.iter();
+    let penalties: Vec<(u64, &str)> = penalties
+        .map(|penalty| (penalty.amount.to_bits(), penalty.reason.as_str()))
+        .collect();
+    serde_json::to_string(&penalties).map_err(|error| error.to_string())
 }
 
 fn written(individual: &Individual, at: Timestamp) -> Result<(IndividualRow, CodeRow), String> {
     let document = |error: serde_json::Error| error.to_string();
-    let penalties = individual.penalties.iter();
-    let penalties: Vec<(u64, &str)> = penalties
-        .map(|penalty| (penalty.amount.to_bits(), penalty.reason.as_str()))
+    let artifacts: Vec<(&str, String)> = individual
+        .artifacts
+        .iter()
+        .map(|artifact| (artifact.key.as_str(), hex(&artifact.value)))
         .collect();
     let row = IndividualRow {
         number: individual.id,
@@ -234,7 +261,8 @@ fn written(individual: &Individual, at: Timestamp) -> Result<(IndividualRow, Cod
         digest: individual.digest,
         score: individual.score(),
         verdict: serde_json::to_string(&exact(&individual.verdict)).map_err(document)?,
-        penalties: serde_json::to_string(&penalties).map_err(document)?,
+        penalties: penalties(individual)?,
+        artifacts: serde_json::to_string(&artifacts).map_err(document)?,
         instructions: individual.instructions,
         evaluated_at: at,
         collected: false,

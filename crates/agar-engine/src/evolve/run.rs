@@ -1,14 +1,17 @@
 //! Running a search, from the beginning or from where it stopped.
 
+use super::course::Course;
 use super::failure::EvolveError;
 use super::keep::{self, Kept};
+use super::outside::OutsideWish;
 use super::view::{IndividualView, SearchView};
+use super::watch::{self, Told};
 use super::wish::Wish;
-use crate::surroundings::Step;
 use crate::{Engine, EngineError};
 use agar_core::seam::Timestamp;
-use agar_evolve::Unwatched;
 use agar_evolve::search::{Census, Search};
+use agar_evolve::{Unwatched, Watch};
+use agar_store::Fact;
 use agar_store::evolution::SearchRow;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -33,6 +36,12 @@ pub struct EvolveRequest {
     pub generations: Option<u32>,
     /// Threads; as many as there are processors if left out. They change nothing but the speed.
     pub threads: Option<usize>,
+    /// Lets the search ask for children beyond this machine, if its file wants to.
+    pub allow_outside: bool,
+    /// A file to which every event is added, one a line.
+    pub events: Option<PathBuf>,
+    /// A file that holds the numbers as of the last generation, in Prometheus' form.
+    pub metrics: Option<PathBuf>,
 }
 
 /// Asks for a search to go on.
@@ -45,6 +54,10 @@ pub struct ResumeSearchRequest {
     pub generations: Option<u32>,
     /// Threads.
     pub threads: Option<usize>,
+    /// A file to which every event is added, one a line.
+    pub events: Option<PathBuf>,
+    /// A file that holds the numbers as of the last generation, in Prometheus' form.
+    pub metrics: Option<PathBuf>,
 }
 
 /// What came of a search.
@@ -67,13 +80,28 @@ pub fn run_search(engine: &Engine, request: &EvolveRequest) -> Result<EvolveAnsw
     let wish = asked(engine, request)?;
     // Whatever is wrong with it is said before anything is written.
     wish.make_task()?;
+    if let Some(outside) = &wish.outside {
+        outside.key(engine)?;
+    }
     let mut kept = Kept::open(engine)?;
     let (project, text) = (kept.project, wish.text()?);
     let (_, name) = kept
         .store
         .write(|writer| writer.begin_search(project, &wish.name(), &text, engine.now()))?;
     let row = kept.find(Some(&name))?;
-    go_on(engine, kept, &row, request.threads)
+    watch::note(
+        engine,
+        &Fact::EvolveBegan {
+            search: name,
+            task: wish.task.kind().to_owned(),
+            outside: wish.outside.as_ref().map(OutsideWish::words),
+        },
+    )?;
+    let told = Told {
+        events: request.events.clone(),
+        metrics: request.metrics.clone(),
+    };
+    go_on(engine, kept, &row, (request.threads, &told))
 }
 
 fn asked(engine: &Engine, request: &EvolveRequest) -> Result<Wish, EngineError> {
@@ -98,6 +126,9 @@ fn asked(engine: &Engine, request: &EvolveRequest) -> Result<Wish, EngineError> 
     if let Some(generations) = request.generations {
         wish.search.stop.generations = generations;
     }
+    if let Some(outside) = &mut wish.outside {
+        outside.allowed = request.allow_outside;
+    }
     Ok(wish)
 }
 
@@ -121,37 +152,32 @@ pub fn resume_search(
     if row.ended.is_some() {
         return Err(EvolveError::Over { name: row.name }.into());
     }
-    go_on(engine, kept, &row, request.threads)
+    let told = Told {
+        events: request.events.clone(),
+        metrics: request.metrics.clone(),
+    };
+    go_on(engine, kept, &row, (request.threads, &told))
 }
 
 fn go_on(
     engine: &Engine,
     mut kept: Kept,
     row: &SearchRow,
-    threads: Option<usize>,
+    (threads, told): (Option<usize>, &Told),
 ) -> Result<EvolveAnswer, EngineError> {
     let working = kept.take(row)?;
     // Whoever held the lock before may have gone further than what was read then.
     let row = kept.find(Some(&row.name))?;
-    let mut search = restore(engine, &kept, &row)?;
-    let mut history = Vec::new();
-    let mut census = None;
+    let mut course = Course::open(engine, &kept, &row, told)?;
     let threads = threads
         .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get));
-    while search.ended().is_none() {
-        let made = search.step(threads);
-        let broken = |why: String| EvolveError::Record {
-            name: row.name.clone(),
-            why,
-        };
-        let rows = keep::generation(&made, search.ended(), engine.now()).map_err(broken)?;
-        kept.store
-            .write(|writer| writer.add_generation(row.id, &rows))?;
-        say(engine, &search, &made.census);
-        history.push(made.census.best);
-        census = Some(made.census);
-    }
-    engine.surroundings().progress.end();
+    course.run(&mut kept, threads)?;
+    let Course {
+        search,
+        history,
+        census,
+        ..
+    } = course;
     if let Some(ended) = search
         .ended()
         .filter(|_| row.ended.is_none() && history.is_empty())
@@ -191,10 +217,19 @@ pub(super) fn restore(
     kept: &Kept,
     row: &SearchRow,
 ) -> Result<Search, EngineError> {
+    restore_watched(engine, kept, row, Arc::new(Unwatched))
+}
+
+/// The same, watched.
+pub(super) fn restore_watched(
+    engine: &Engine,
+    kept: &Kept,
+    row: &SearchRow,
+    watch: Arc<dyn Watch>,
+) -> Result<Search, EngineError> {
     let wish = keep::wish(row)?;
     let task = wish.make_task()?;
     let bench = wish.bench(Arc::clone(&engine.surroundings().clock));
-    let watch = Arc::new(Unwatched);
     match keep::checkpoint(row)? {
         None => Ok(Search::new(wish.search, task, bench, watch)),
         Some(at) => {
@@ -206,19 +241,6 @@ pub(super) fn restore(
             })?)
         }
     }
-}
-
-fn say(engine: &Engine, search: &Search, census: &Census) {
-    let best = search.best().and_then(|best| best.score());
-    let doing = match best {
-        Some(best) => format!("evolving · best {best:.6}"),
-        None => "evolving".to_owned(),
-    };
-    engine.surroundings().progress.step(Step {
-        doing: &doing,
-        done: u64::from(census.generation),
-        total: Some(u64::from(search.plan().stop.generations)),
-    });
 }
 
 /// Asks for searches to be removed.

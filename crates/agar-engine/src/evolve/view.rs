@@ -4,7 +4,6 @@ use super::failure::EvolveError;
 use super::keep;
 use super::wish::Wish;
 use agar_core::seam::Timestamp;
-use agar_evolve::Code;
 use agar_evolve::search::{Checkpoint, Individual};
 use agar_store::evolution::SearchRow;
 use serde::{Deserialize, Serialize};
@@ -129,23 +128,7 @@ impl IndividualView {
             kind: individual.code.kind().to_owned(),
             size: individual.code.size() as u64,
             formula: individual.code.words(),
-            code: printed(&individual.code),
-        }
-    }
-}
-
-/// Code as text that programs can read.
-fn printed(code: &Code) -> String {
-    use std::fmt::Write as _;
-    match code {
-        Code::Tree(tree) => tree.to_string(),
-        Code::Module(wasm) => wasm.iter().fold(String::new(), |mut text, byte| {
-            let _ = write!(text, "{byte:02x}");
-            text
-        }),
-        Code::Numbers(numbers) => {
-            let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
-            numbers.join(" ")
+            code: individual.code.text(),
         }
     }
 }

@@ -5,6 +5,7 @@
 //! numbers come back with the bits they went in with.
 
 use super::failure::EvolveError;
+use super::outside::OutsideWish;
 use super::tables::{bins, hex, module, regression, unhex};
 use agar_core::seam::Clock;
 use agar_evolve::search::Plan;
@@ -29,6 +30,9 @@ pub struct Wish {
     /// The walls around each run.
     #[serde(default)]
     pub limits: LimitsWish,
+    /// Who makes the share of children that `outside` in `search` says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outside: Option<OutsideWish>,
 }
 
 /// The walls around each run of a candidate.
@@ -77,6 +81,9 @@ pub enum TaskWish {
         /// How far off an answer of a solution may be.
         #[serde(default = "millionth")]
         tolerance: f64,
+        /// Asks a few points first, and the rest only of those who do well there.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cascade: Option<Cascade>,
     },
     /// A heuristic that packs items into bins as they come: `x0` is the item, `x1` the room in a
     /// bin, `x2` what would be left of it.
@@ -96,6 +103,9 @@ pub enum TaskWish {
         /// The instances themselves.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         held_out_table: Option<String>,
+        /// Packs a few instances first, and the rest only for those who do well there.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cascade: Option<Cascade>,
     },
     /// Circles in the unit square whose radii add up to the most. What evolves is where their
     /// centres begin; a program in the cell refines them.
@@ -118,6 +128,16 @@ pub enum TaskWish {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         code: Vec<String>,
     },
+}
+
+/// A first stage that most candidates do not get past.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cascade {
+    /// How many cases it has.
+    pub cases: usize,
+    /// The score there, below which nothing more is asked.
+    pub least: f64,
 }
 
 /// A question and its answer.
@@ -171,9 +191,11 @@ impl Wish {
                 data: None,
                 table: None,
                 tolerance: millionth(),
+                cascade: None,
             },
             search: Plan::default(),
             limits: LimitsWish::default(),
+            outside: None,
         }
     }
 
@@ -184,7 +206,13 @@ impl Wish {
             path: path.to_owned(),
             why,
         })?;
-        wish.task.gather(path.parent().unwrap_or(Path::new(".")))?;
+        let beside = path.parent().unwrap_or(Path::new("."));
+        wish.task.gather(beside)?;
+        if let Some(outside) = &mut wish.outside {
+            outside.directory = Some(beside.to_owned());
+            // That is for a person to say, with the command.
+            outside.allowed = false;
+        }
         if wish.name.is_none() {
             let stem = path
                 .file_stem()
@@ -229,6 +257,18 @@ impl Wish {
     /// The task, as the host sees it.
     pub(super) fn make_task(&self) -> Result<Arc<dyn Task>, EvolveError> {
         self.search.check()?;
+        match (&self.outside, self.search.outside > 0.0) {
+            (Some(outside), true) => outside.check()?,
+            (None, false) => {}
+            (Some(_), false) => {
+                let why = "`outside` in [search] is 0: say what share of children to ask for";
+                return Err(EvolveError::Task(why.to_owned()));
+            }
+            (None, true) => {
+                let why = "`outside` in [search] needs an [outside] that says whom to ask";
+                return Err(EvolveError::Task(why.to_owned()));
+            }
+        }
         self.task.make(self.search.seed)
     }
 
@@ -304,6 +344,7 @@ impl TaskWish {
                 to,
                 points,
                 tolerance,
+                cascade,
                 ..
             } => {
                 let tree = Tree::formula(target).map_err(|source| EvolveError::Formula {
@@ -316,13 +357,15 @@ impl TaskWish {
                     return Err(EvolveError::Task(why.to_owned()));
                 }
                 let task = Regression::of_formula(&tree, (*from, *to), *points, seed);
-                Ok(Arc::new(task.with_tolerance(*tolerance)))
+                let task = task.with_tolerance(*tolerance);
+                Ok(Arc::new(staged(task, *cascade)))
             }
             Self::Regression {
                 table: Some(table),
                 tolerance,
+                cascade,
                 ..
-            } => Ok(Arc::new(regression(table, *tolerance)?)),
+            } => Ok(Arc::new(staged(regression(table, *tolerance)?, *cascade))),
             Self::Regression { .. } => {
                 let why = "a regression needs a `target` formula or a file of `data`";
                 Err(EvolveError::Task(why.to_owned()))
@@ -332,6 +375,7 @@ impl TaskWish {
                 instances,
                 items,
                 held_out_table,
+                cascade,
                 ..
             } => {
                 if *instances == 0 || *items == 0 || instances.saturating_mul(*items) > 2_000_000 {
@@ -339,6 +383,10 @@ impl TaskWish {
                     return Err(EvolveError::Task(why.to_owned()));
                 }
                 let task = BinPacking::generated(*sort, *instances, *items, seed);
+                let task = match cascade {
+                    Some(stage) => task.with_cascade(stage.cases, stage.least),
+                    None => task,
+                };
                 Ok(Arc::new(match held_out_table {
                     Some(table) => task.examined_with(bins(table)?),
                     None => task,
@@ -347,6 +395,14 @@ impl TaskWish {
             Self::CirclePacking { circles, goal } => Ok(Arc::new(packing(*circles, *goal)?)),
             Self::Answers { cases, code, .. } => Ok(Arc::new(answers(cases, code)?)),
         }
+    }
+}
+
+/// The task with its first stage, if it has one.
+fn staged(task: Regression, cascade: Option<Cascade>) -> Regression {
+    match cascade {
+        Some(stage) => task.with_cascade(stage.cases, stage.least),
+        None => task,
     }
 }
 

@@ -7,6 +7,7 @@
 mod checking;
 mod clearing;
 mod desk;
+mod evolution;
 mod grounding;
 mod learning;
 mod living;

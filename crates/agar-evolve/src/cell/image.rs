@@ -6,7 +6,7 @@
 use crate::engine::Instance;
 use crate::engine::host::Halt;
 use crate::genome::Facts;
-use crate::value::Value;
+use crate::value::{Value, ValueType};
 
 const PAGE: usize = 4_096;
 
@@ -69,6 +69,64 @@ impl Image {
         Ok(())
     }
 
+    /// All of it as bytes, from which [`Image::read`] makes the same.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(32 + self.size());
+        for number in [
+            self.length as u64,
+            self.random,
+            self.globals.len() as u64,
+            self.pieces.len() as u64,
+        ] {
+            bytes.extend(number.to_le_bytes());
+        }
+        for global in &self.globals {
+            bytes.extend(global.bits().to_le_bytes());
+        }
+        for (index, piece) in &self.pieces {
+            bytes.extend(index.to_le_bytes());
+            bytes.extend(piece.as_slice());
+        }
+        bytes
+    }
+
+    /// Reads what [`Image::bytes`] wrote of a genome with these facts; nothing where it is damaged.
+    pub(crate) fn read(mut bytes: &[u8], facts: &Facts) -> Option<Self> {
+        let mut word = || -> Option<u64> {
+            let (word, rest) = bytes.split_first_chunk::<8>()?;
+            bytes = rest;
+            Some(u64::from_le_bytes(*word))
+        };
+        let [length, random, globals, pieces] = [word()?, word()?, word()?, word()?];
+        if globals != facts.globals.len() as u64 {
+            return None;
+        }
+        let globals: Option<Vec<Value>> = facts
+            .globals
+            .iter()
+            .map(|(_, ty)| word().map(|bits| value(*ty, bits)))
+            .collect();
+        let globals = globals?;
+        let length = usize::try_from(length).ok()?;
+        let mut read = Vec::new();
+        for _ in 0..pieces {
+            let (index, rest) = bytes.split_first_chunk::<4>()?;
+            let (piece, rest) = rest.split_first_chunk::<PAGE>()?;
+            let index = u32::from_le_bytes(*index);
+            if (index as usize + 1) * PAGE > length {
+                return None;
+            }
+            read.push((index, Box::new(*piece)));
+            bytes = rest;
+        }
+        bytes.is_empty().then_some(Self {
+            length,
+            pieces: read,
+            globals,
+            random,
+        })
+    }
+
     /// Where the seeded sequence had come to.
     pub(crate) const fn random(&self) -> u64 {
         self.random
@@ -91,5 +149,18 @@ impl Image {
     /// What keeping it takes, in bytes.
     pub(crate) fn size(&self) -> usize {
         self.pieces.len() * (PAGE + 16) + self.globals.len() * size_of::<Value>()
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the bits of a narrower number were widened, and are cut again"
+)]
+fn value(ty: ValueType, bits: u64) -> Value {
+    match ty {
+        ValueType::I32 => Value::I32((bits as u32).cast_signed()),
+        ValueType::I64 => Value::I64(bits.cast_signed()),
+        ValueType::F32 => Value::F32(f32::from_bits(bits as u32)),
+        ValueType::F64 => Value::F64(f64::from_bits(bits)),
     }
 }

@@ -37,6 +37,20 @@ impl Mailbox {
         }
     }
 
+    /// A mailbox in which these wait already.
+    pub(crate) fn holding(limit: u32, waiting: Vec<Message>, last: u64) -> Self {
+        let waiting = waiting.into();
+        Self {
+            queue: Mutex::new(Queue { waiting, last }),
+            limit,
+        }
+    }
+
+    /// What waits, and the number that was given out last.
+    pub(crate) fn contents(&self) -> (Vec<Message>, u64) {
+        self.with(|queue| (queue.waiting.iter().cloned().collect(), queue.last))
+    }
+
     fn with<T>(&self, act: impl FnOnce(&mut Queue) -> T) -> T {
         // A thread that panicked here left a queue that is whole: each change is one step.
         act(&mut self.queue.lock().unwrap_or_else(PoisonError::into_inner))

@@ -62,6 +62,14 @@ impl Versions {
         versions
     }
 
+    /// The ring as it was, the oldest first.
+    pub(crate) fn restored(total: u32, kept: Vec<Version>) -> Self {
+        Self {
+            total,
+            kept: kept.into(),
+        }
+    }
+
     pub(crate) const fn current(&self) -> u32 {
         self.total
     }

@@ -3,7 +3,9 @@
 use super::{Dish, held};
 use crate::cell::Condition;
 use crate::event::Event;
-use std::sync::Arc;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// Who was collected.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -14,7 +16,49 @@ pub struct Collected {
     pub outdated: Vec<String>,
 }
 
+/// Collects in the background for as long as it is held.
+#[derive(Debug)]
+pub struct Tending {
+    over: Arc<(Mutex<bool>, Condvar)>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Drop for Tending {
+    fn drop(&mut self) {
+        *held(&self.over.0) = true;
+        self.over.1.notify_all();
+        if let Some(thread) = self.thread.take() {
+            // A thread that panicked has ended too.
+            drop(thread.join());
+        }
+    }
+}
+
+/// Whether it is over, once it is or the time has passed.
+fn is_over((over, changed): &(Mutex<bool>, Condvar), within: Duration) -> bool {
+    let waited = changed.wait_timeout_while(held(over), within, |over| !*over);
+    *waited.unwrap_or_else(PoisonError::into_inner).0
+}
+
 impl Dish {
+    /// Has the dish collected every `gc_interval_ms`, by a thread of its own, until the answer is
+    /// dropped.
+    pub fn tend(self: &Arc<Self>) -> std::io::Result<Tending> {
+        let over = Arc::new((Mutex::new(false), Condvar::new()));
+        let (dish, seen) = (Arc::clone(self), Arc::clone(&over));
+        let interval = Duration::from_millis(self.settings.gc_interval_ms.max(1));
+        let thread = std::thread::Builder::new().name("agar-collector".to_owned());
+        let thread = thread.spawn(move || {
+            while !is_over(&seen, interval) {
+                dish.collect();
+            }
+        })?;
+        Ok(Tending {
+            over,
+            thread: Some(thread),
+        })
+    }
+
     /// Collects if the last time lies long enough back.
     pub fn collect_when_due(&self) -> Option<Collected> {
         let now = self.incubator.now();
@@ -59,7 +103,7 @@ impl Dish {
         collected
     }
 
-    fn snapshot(&self) -> Vec<(String, Arc<std::sync::Mutex<super::Member>>)> {
+    fn snapshot(&self) -> Vec<(String, Arc<Mutex<super::Member>>)> {
         let members = self.members();
         members
             .iter()

@@ -88,6 +88,27 @@ impl Dish {
         Ok(said)
     }
 
+    /// The same, and what follows from it: a variant that matches and is not slower takes over, one
+    /// that does not is ended. Either way the verdict comes back with the answer, and there is no
+    /// variant any more.
+    pub fn serve_with_shadow(
+        &self,
+        (current, variant): (&str, &str),
+        message: &[u8],
+        (seen, shadow): (&mut Comparison, &Shadow),
+    ) -> Result<(Vec<u8>, ShadowVerdict), DishError> {
+        let said = self.ask_with_shadow((current, variant), message, seen)?;
+        let verdict = seen.verdict(shadow);
+        match verdict {
+            ShadowVerdict::Wait => {}
+            ShadowVerdict::Promote => {
+                self.promote(current, variant)?;
+            }
+            ShadowVerdict::Discard => self.destroy(variant)?,
+        }
+        Ok((said, verdict))
+    }
+
     fn asked(&self, id: &str, message: &[u8]) -> Result<(Vec<u8>, u64), DishError> {
         self.run(id, |cell| {
             let said = cell.step(message)?;

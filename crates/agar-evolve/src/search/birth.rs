@@ -6,6 +6,7 @@ use super::select::Pool;
 use crate::breed;
 use crate::chance::Chance;
 use crate::code::Code;
+use crate::outside::Wanted;
 use crate::task::{Evaluation, Task};
 use std::sync::Arc;
 
@@ -20,6 +21,17 @@ pub(super) struct Birth {
     pub(super) digest: [u8; 32],
     island: usize,
     lineage: Lineage,
+    /// Set where somebody outside is to make it; this one stands in if nobody does.
+    pub(super) wants: Option<Wants>,
+}
+
+/// Of whom somebody outside is to make a child.
+#[derive(Debug)]
+pub(super) struct Wants {
+    pub(super) wanted: Wanted,
+    pub(super) seed: u64,
+    pub(super) parents: Vec<u64>,
+    depth: u32,
 }
 
 impl Birth {
@@ -57,6 +69,14 @@ impl Birth {
         let Some(mother) = pool.parent(&mut chance) else {
             return Self::founder(plan, task, island, place);
         };
+        let wanted = Wanted {
+            generation,
+            island,
+            place,
+        };
+        // Nothing is drawn where nobody is asked: such searches are what they always were.
+        let asks = plan.outside > 0.0 && chance.happens(plan.outside);
+        let wants = asks.then(|| Wants::of(wanted, seed, [Some(mother), pool.parent(&mut chance)]));
         let draw = chance.unit();
         let father = (draw < plan.crossover)
             .then(|| pool.parent(&mut chance))
@@ -83,7 +103,26 @@ impl Birth {
             seed,
             lineage_depth: depth + 1,
         };
-        Self::new(code, island, lineage)
+        Self {
+            wants,
+            ..Self::new(code, island, lineage)
+        }
+    }
+
+    /// Takes a child from outside for the one that stood in.
+    pub(super) fn adopt(&mut self, code: Code) {
+        let Some(wants) = self.wants.take() else {
+            return;
+        };
+        self.digest = code.digest();
+        self.code = Arc::new(code);
+        self.lineage = Lineage {
+            parents: wants.parents,
+            mutation_type: Origin::Outside,
+            operator: Origin::Outside.word().to_owned(),
+            seed: self.lineage.seed,
+            lineage_depth: wants.depth + 1,
+        };
     }
 
     fn new(code: Code, island: usize, lineage: Lineage) -> Self {
@@ -92,6 +131,7 @@ impl Birth {
             code: Arc::new(code),
             island,
             lineage,
+            wants: None,
         }
     }
 
@@ -110,7 +150,27 @@ impl Birth {
             verdict: trial.verdict,
             instructions: trial.instructions,
             penalties: Vec::new(),
+            artifacts: trial.artifacts,
         }
+    }
+}
+
+impl Wants {
+    /// Parents who are one and the same count once.
+    fn of(wanted: Wanted, seed: u64, parents: [Option<&Individual>; 2]) -> Self {
+        let mut wants = Self {
+            wanted,
+            seed,
+            parents: Vec::new(),
+            depth: 0,
+        };
+        for parent in parents.into_iter().flatten() {
+            if !wants.parents.contains(&parent.id) {
+                wants.parents.push(parent.id);
+                wants.depth = wants.depth.max(parent.lineage.lineage_depth);
+            }
+        }
+        wants
     }
 }
 
@@ -124,6 +184,9 @@ fn crossed(plan: &Plan, parents: (&Code, &Code), chance: &mut Chance) -> Option<
         }
         (Code::Numbers(mother), Code::Numbers(father)) => {
             Code::Numbers(breed::blend(mother, father, chance))
+        }
+        (Code::Module(mother), Code::Module(father)) => {
+            Code::Module(breed::cross_modules(mother, father, chance)?)
         }
         _ => return None,
     };

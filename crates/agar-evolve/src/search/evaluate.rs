@@ -56,6 +56,7 @@ pub(super) fn run(
                 verdict: same.verdict.clone(),
                 instructions: same.instructions,
                 improved: None,
+                artifacts: same.artifacts.clone(),
             }),
             (None, Some(trial)) => Source::Trial(*trial),
             (None, None) => {
@@ -118,13 +119,14 @@ fn all(
 }
 
 fn one(birth: &Birth, task: &dyn Task, bench: &Bench, watch: &dyn Watch) -> Evaluation {
-    watch.event(&Event::EvaluateStart);
+    let id = &birth.digest;
+    watch.event(&Event::EvaluateStart { id });
     let began = Instant::now();
     let evaluation = task.evaluate(&birth.code, bench);
     let duration_us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
     match &evaluation.verdict {
         Ok(fitness) => {
-            watch.event(&Event::EvaluateStop { duration_us });
+            watch.event(&Event::EvaluateStop { id, duration_us });
             watch.event(&Event::FitnessComputed {
                 score: fitness.score,
             });
@@ -132,6 +134,7 @@ fn one(birth: &Birth, task: &dyn Task, bench: &Bench, watch: &dyn Watch) -> Eval
         Err(reason) => {
             let result = reason.word();
             watch.event(&Event::EvaluateException {
+                id,
                 duration_us,
                 result,
             });

@@ -1,6 +1,7 @@
 //! One individual of a search: code, where it came from, and what it is worth.
 
 use crate::code::Code;
+use crate::engine::host::Artifact;
 use crate::fitness::{Fitness, Penalty, Verdict};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
@@ -89,6 +90,8 @@ pub struct Individual {
     pub instructions: u64,
     /// What was taken off its score from outside.
     pub penalties: Vec<Penalty>,
+    /// What it put out while it was tried, as far as that is kept.
+    pub artifacts: Vec<Artifact>,
 }
 
 impl Individual {

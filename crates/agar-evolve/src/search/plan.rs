@@ -106,6 +106,8 @@ pub struct Plan {
     pub crossover: f64,
     /// Share of children that say the same in other words.
     pub neutral: f64,
+    /// Share of children that somebody outside is asked for, where somebody is.
+    pub outside: f64,
     /// Share of parents that come from the grid of elites, where there is one.
     pub from_grid: f64,
     /// What expressions are made of.
@@ -135,6 +137,7 @@ impl Default for Plan {
             tournament: 3,
             crossover: 0.6,
             neutral: 0.0,
+            outside: 0.0,
             from_grid: 0.5,
             soil: Soil::default(),
             hall: 10,
@@ -176,7 +179,7 @@ impl Plan {
 
     /// Whether it can be followed.
     pub fn check(&self) -> Result<(), NotAPlan> {
-        let shares = [self.crossover, self.neutral, self.from_grid];
+        let shares = [self.crossover, self.neutral, self.outside, self.from_grid];
         let mut places = self.grid.iter().map(|axis| axis.bins);
         let places = places.try_fold(1_usize, usize::checked_mul);
         let rules = [

@@ -65,6 +65,9 @@ pub struct Census {
     pub distribution: Vec<Bin>,
     /// Who was born of which operator, and how many.
     pub operators: BTreeMap<String, usize>,
+    /// What came of asking outside: `child`, or why there was none, and how often.
+    #[serde(default)]
+    pub outside: BTreeMap<String, usize>,
     /// Places taken in the grid of elites.
     pub grid: usize,
     /// The best of all so far.
@@ -109,6 +112,7 @@ impl Census {
             size: size / number(living.len()).max(1.0),
             distribution: distribution(&scores),
             operators,
+            outside: BTreeMap::new(),
             grid: at.archives.grid.len(),
             champion: at.best,
         }

@@ -1,6 +1,6 @@
 //! Answering questions in bytes, each right or wrong.
 
-use super::{Bench, Evaluation, Task, boasts};
+use super::{Bench, Evaluation, Task, Trace};
 use crate::breed::Soil;
 use crate::chance::{Chance, number};
 use crate::code::Code;
@@ -21,13 +21,13 @@ impl Answers {
         Self { cases, seeds }
     }
 
-    fn judge(&self, genome: &Genome, bench: &Bench, spent: &mut u64) -> Verdict {
+    fn judge(&self, genome: &Genome, bench: &Bench, trace: &mut Trace) -> Verdict {
         let order: Vec<usize> = (0..self.cases.len()).collect();
-        let said = self.ask(genome, bench, &order, spent)?;
+        let said = self.ask(genome, bench, &order, trace)?;
         if !genome.facts().is_stateless() {
             let mut other = order;
             other.reverse();
-            let mut again = self.ask(genome, bench, &other, spent)?;
+            let mut again = self.ask(genome, bench, &other, trace)?;
             again.reverse();
             if let Some(case) = said.iter().zip(&again).position(|(a, b)| a != b) {
                 return Err(Invalid::Order { case });
@@ -54,7 +54,7 @@ impl Answers {
         genome: &Genome,
         bench: &Bench,
         order: &[usize],
-        spent: &mut u64,
+        trace: &mut Trace,
     ) -> Result<Vec<Vec<u8>>, Invalid> {
         let mut cell = bench.cell(genome)?;
         let mut said = Vec::with_capacity(order.len());
@@ -64,8 +64,7 @@ impl Answers {
                 .get(*case)
                 .map(|(question, _)| question.as_slice());
             let answer = cell.evaluate(question.unwrap_or_default());
-            boasts(cell.artifacts())?;
-            *spent += cell.metrics().last_instructions;
+            trace.note(cell.metrics().last_instructions, cell.artifacts())?;
             said.push(answer?);
         }
         Ok(said)
@@ -85,13 +84,9 @@ impl Task for Answers {
     }
 
     fn evaluate(&self, code: &Code, bench: &Bench) -> Evaluation {
-        let mut instructions = 0;
+        let mut trace = Trace::default();
         let genome = bench.genome(code);
-        let verdict = genome.and_then(|genome| self.judge(&genome, bench, &mut instructions));
-        Evaluation {
-            verdict,
-            instructions,
-            improved: None,
-        }
+        let verdict = genome.and_then(|genome| self.judge(&genome, bench, &mut trace));
+        trace.ending(verdict)
     }
 }

@@ -5,7 +5,7 @@
 //! one table: the cell fills the table in one run, and the host does the packing itself. What a
 //! candidate cannot do is pack, count bins, or see what comes next.
 
-use super::{Bench, Evaluation, Task, boasts};
+use super::{Bench, Evaluation, Task, Trace};
 use crate::chance::{Chance, number};
 use crate::code::Code;
 use crate::fitness::{Fitness, Invalid, Verdict, finite};
@@ -99,7 +99,7 @@ struct Table {
 }
 
 impl Table {
-    fn of(code: &Code, capacity: usize, bench: &Bench, spent: &mut u64) -> Result<Self, Invalid> {
+    fn of(code: &Code, capacity: usize, bench: &Bench, trace: &mut Trace) -> Result<Self, Invalid> {
         let genome = bench.genome(code)?;
         if !genome.facts().is_stateless() {
             let words = "a heuristic must not remember".to_owned();
@@ -113,8 +113,7 @@ impl Table {
         }
         let mut cell = bench.cell(&genome)?;
         let said = cell.map("f", &points);
-        *spent += cell.metrics().instructions;
-        boasts(cell.artifacts())?;
+        trace.note(cell.metrics().instructions, cell.artifacts())?;
         let likes = said?;
         match likes.iter().position(|liking| !liking.is_finite()) {
             Some(case) => Err(Invalid::NotFinite { case }),
@@ -135,6 +134,8 @@ impl Table {
 pub struct BinPacking {
     training: Vec<Instance>,
     held_out: Vec<Instance>,
+    /// Instances of the first stage, and the score below which the rest is not packed.
+    cascade: Option<(usize, f64)>,
 }
 
 /// How many bins it takes a candidate, instance by instance.
@@ -142,7 +143,7 @@ pub fn pack(
     code: &Code,
     instances: &[Instance],
     bench: &Bench,
-    spent: &mut u64,
+    trace: &mut Trace,
 ) -> Result<Vec<usize>, Invalid> {
     let mut tables: BTreeMap<usize, Table> = BTreeMap::new();
     let mut bins = Vec::with_capacity(instances.len());
@@ -150,12 +151,22 @@ pub fn pack(
         let table = match tables.entry(instance.capacity) {
             std::collections::btree_map::Entry::Occupied(known) => known.into_mut(),
             std::collections::btree_map::Entry::Vacant(place) => {
-                place.insert(Table::of(code, instance.capacity, bench, spent)?)
+                place.insert(Table::of(code, instance.capacity, bench, trace)?)
             }
         };
         bins.push(pack_with(instance, |item, room| table.likes(item, room)));
     }
     Ok(bins)
+}
+
+/// Bins beyond the fewest there can be, as a share of those.
+fn excess(bins: &[usize], instances: &[Instance]) -> f64 {
+    let least = number(instances.iter().map(bounds).sum());
+    let more = bins.iter().zip(instances);
+    let more: f64 = more
+        .map(|(bins, instance)| number(*bins) - number(bounds(instance)))
+        .sum();
+    more / least.max(1.0)
 }
 
 fn mean(counts: &[usize]) -> f64 {
@@ -165,7 +176,19 @@ fn mean(counts: &[usize]) -> f64 {
 impl BinPacking {
     /// The task of these instances.
     pub const fn new(training: Vec<Instance>, held_out: Vec<Instance>) -> Self {
-        Self { training, held_out }
+        Self {
+            training,
+            held_out,
+            cascade: None,
+        }
+    }
+
+    /// The same, packing the first `instances` alone first: who scores below `least` there is not
+    /// asked to pack the rest.
+    #[must_use]
+    pub const fn with_cascade(mut self, instances: usize, least: f64) -> Self {
+        self.cascade = Some((instances, least));
+        self
     }
 
     /// Generated instances of one sort: so many to breed on, and as many others.
@@ -185,22 +208,36 @@ impl BinPacking {
         self
     }
 
-    fn judge(&self, code: &Code, bench: &Bench, spent: &mut u64) -> Verdict {
-        let bins = pack(code, &self.training, bench, spent)?;
+    fn judge(&self, code: &Code, bench: &Bench, trace: &mut Trace) -> Verdict {
+        if let Some((instances, least)) = self.cascade {
+            let first = self.training.get(..instances).unwrap_or_default();
+            let bins = pack(code, first, bench, trace)?;
+            if excess(&bins, first) > -least {
+                return self.fitness(&bins, first);
+            }
+        }
+        let bins = pack(code, &self.training, bench, trace)?;
+        self.fitness(&bins, &self.training)
+    }
+
+    /// What these bins are worth, of all instances or of the first stage's.
+    fn fitness(&self, bins: &[usize], instances: &[Instance]) -> Verdict {
+        let whole = instances.len() == self.training.len();
         let cases: Vec<f64> = bins
             .iter()
-            .zip(&self.training)
+            .zip(instances)
             .map(|(bins, instance)| number(*bins) - number(bounds(instance)))
             .collect();
-        let least = number(self.training.iter().map(bounds).sum());
-        let excess = cases.iter().sum::<f64>() / least.max(1.0);
+        let excess = excess(bins, instances);
         finite(Fitness {
-            score: -excess,
+            // Who was not asked everything is not to win against one who was: one bin more for each
+            // that there must be is worse than any packing that gets so far.
+            score: if whole { -excess } else { -excess - 1.0 },
             components: BTreeMap::from([
-                ("bins".to_owned(), mean(&bins)),
+                ("bins".to_owned(), mean(bins)),
                 ("excess".to_owned(), excess),
             ]),
-            cases,
+            cases: if whole { cases } else { Vec::new() },
             solved: false,
         })
     }
@@ -216,17 +253,13 @@ impl Task for BinPacking {
     }
 
     fn evaluate(&self, code: &Code, bench: &Bench) -> Evaluation {
-        let mut instructions = 0;
-        let verdict = self.judge(code, bench, &mut instructions);
-        Evaluation {
-            verdict,
-            instructions,
-            improved: None,
-        }
+        let mut trace = Trace::default();
+        let verdict = self.judge(code, bench, &mut trace);
+        trace.ending(verdict)
     }
 
     fn examine(&self, code: &Code, bench: &Bench) -> BTreeMap<String, f64> {
-        let Ok(bins) = pack(code, &self.held_out, bench, &mut 0) else {
+        let Ok(bins) = pack(code, &self.held_out, bench, &mut Trace::default()) else {
             return BTreeMap::new();
         };
         let tightest = |instance: &Instance| pack_with(instance, |item, room| -number(room - item));

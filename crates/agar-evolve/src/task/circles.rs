@@ -7,7 +7,7 @@
 //! square, no two overlap, not by the least unit. There is no tolerance to abuse, and the score is
 //! the sum of the checked radii.
 
-use super::{Bench, Evaluation, Task, boasts};
+use super::{Bench, Evaluation, Task, Trace};
 use crate::breed::Soil;
 use crate::chance::{Chance, number};
 use crate::code::Code;
@@ -123,13 +123,12 @@ impl CirclePacking {
         &self,
         starts: &[f64],
         bench: &Bench,
-        spent: &mut u64,
+        trace: &mut Trace,
     ) -> Result<Vec<[f64; 3]>, Invalid> {
         let mut cell = bench.cell(&self.refine)?;
         let input: Vec<u8> = starts.iter().flat_map(|it| it.to_le_bytes()).collect();
         let said = cell.evaluate(&input);
-        *spent += cell.metrics().instructions;
-        boasts(cell.artifacts())?;
+        trace.note(cell.metrics().instructions, cell.artifacts())?;
         circles(&said?, self.circles)
     }
 }
@@ -171,9 +170,9 @@ impl Task for CirclePacking {
             let words = "places are numbers".to_owned();
             return Evaluation::invalid(Invalid::Refused { words });
         };
-        let mut instructions = 0;
+        let mut trace = Trace::default();
         let found = self
-            .refined(starts, bench, &mut instructions)
+            .refined(starts, bench, &mut trace)
             .and_then(|circles| Ok((verify_circles(&circles)?, circles)));
         let (verdict, improved) = match found {
             Err(reason) => (Err(reason), None),
@@ -190,9 +189,8 @@ impl Task for CirclePacking {
             }
         };
         Evaluation {
-            verdict,
-            instructions,
             improved,
+            ..trace.ending(verdict)
         }
     }
 }

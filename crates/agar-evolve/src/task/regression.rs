@@ -1,6 +1,6 @@
 //! Finding a formula for points.
 
-use super::{Bench, Evaluation, Task, boasts};
+use super::{Bench, Evaluation, Task, Trace};
 use crate::breed::Soil;
 use crate::chance::{Chance, number};
 use crate::code::Code;
@@ -116,36 +116,41 @@ impl Regression {
         loss <= self.tolerance * value.abs().max(1.0)
     }
 
-    fn ask(&self, genome: &Genome, bench: &Bench) -> (Verdict, u64) {
-        let mut spent = 0;
-        let verdict = self.judge(genome, bench, &mut spent);
-        (verdict, spent)
+    fn ask(&self, genome: &Genome, bench: &Bench) -> Evaluation {
+        let mut trace = Trace::default();
+        let verdict = self.judge(genome, bench, &mut trace);
+        trace.ending(verdict)
     }
 
-    fn judge(&self, genome: &Genome, bench: &Bench, spent: &mut u64) -> Verdict {
+    fn judge(&self, genome: &Genome, bench: &Bench, trace: &mut Trace) -> Verdict {
         if let Some((cases, least)) = self.cascade {
             let first = self.training.first(cases, usize::from(self.arguments));
-            let losses = first.losses(genome, bench, spent)?;
+            let losses = first.losses(genome, bench, trace)?;
             let score = score(&losses);
             if score < least && first.values.len() < self.training.values.len() {
                 return finite(self.fitness(score, losses, false));
             }
         }
-        let losses = self.training.losses(genome, bench, spent)?;
+        let losses = self.training.losses(genome, bench, trace)?;
         self.training
-            .in_any_order(genome, bench, usize::from(self.arguments), spent)?;
+            .in_any_order(genome, bench, usize::from(self.arguments), trace)?;
         let known = losses.iter().zip(&self.training.values);
         let exact = known
             .into_iter()
             .all(|(loss, value)| self.within(*loss, *value));
-        let solved = exact && self.holds_out(genome, bench, spent)?;
+        let solved = exact && self.holds_out(genome, bench, trace)?;
         let score = score(&losses);
         finite(self.fitness(score, losses, solved))
     }
 
     /// Whether the held-out cases are right too.
-    fn holds_out(&self, genome: &Genome, bench: &Bench, spent: &mut u64) -> Result<bool, Invalid> {
-        let losses = self.held_out.losses(genome, bench, spent)?;
+    fn holds_out(
+        &self,
+        genome: &Genome,
+        bench: &Bench,
+        trace: &mut Trace,
+    ) -> Result<bool, Invalid> {
+        let losses = self.held_out.losses(genome, bench, trace)?;
         let pairs = || losses.iter().zip(&self.held_out.values);
         let strange = pairs().position(|(loss, value)| !self.within(loss / BY_HEART, *value));
         match strange {
@@ -187,8 +192,13 @@ impl Cases {
     }
 
     /// How far off each answer of a fresh cell is.
-    fn losses(&self, genome: &Genome, bench: &Bench, spent: &mut u64) -> Result<Vec<f64>, Invalid> {
-        let answers = answers(genome, bench, &self.at, spent)?;
+    fn losses(
+        &self,
+        genome: &Genome,
+        bench: &Bench,
+        trace: &mut Trace,
+    ) -> Result<Vec<f64>, Invalid> {
+        let answers = answers(genome, bench, &self.at, trace)?;
         if answers.len() != self.values.len() {
             let words = format!("{} answers to {} cases", answers.len(), self.values.len());
             return Err(Invalid::WrongAnswer { case: 0, words });
@@ -210,12 +220,12 @@ impl Cases {
         genome: &Genome,
         bench: &Bench,
         arguments: usize,
-        spent: &mut u64,
+        trace: &mut Trace,
     ) -> Result<(), Invalid> {
         if genome.facts().is_stateless() {
             return Ok(());
         }
-        let forwards = answers(genome, bench, &self.at, spent)?;
+        let forwards = answers(genome, bench, &self.at, trace)?;
         let backwards: Vec<f64> = self
             .at
             .chunks(arguments.max(1))
@@ -223,7 +233,7 @@ impl Cases {
             .flatten()
             .copied()
             .collect();
-        let mut again = answers(genome, bench, &backwards, spent)?;
+        let mut again = answers(genome, bench, &backwards, trace)?;
         again.reverse();
         let same = |(a, b): (&f64, &f64)| a.to_bits() == b.to_bits();
         match forwards.iter().zip(&again).position(|pair| !same(pair)) {
@@ -237,12 +247,11 @@ fn answers(
     genome: &Genome,
     bench: &Bench,
     at: &[f64],
-    spent: &mut u64,
+    trace: &mut Trace,
 ) -> Result<Vec<f64>, Invalid> {
     let mut cell = bench.cell(genome)?;
     let said = cell.map(ENTRY, at);
-    *spent += cell.metrics().instructions;
-    boasts(cell.artifacts())?;
+    trace.note(cell.metrics().instructions, cell.artifacts())?;
     Ok(said?)
 }
 
@@ -265,14 +274,7 @@ impl Task for Regression {
     fn evaluate(&self, code: &Code, bench: &Bench) -> Evaluation {
         match bench.genome(code) {
             Err(reason) => Evaluation::invalid(reason),
-            Ok(genome) => {
-                let (verdict, instructions) = self.ask(&genome, bench);
-                Evaluation {
-                    verdict,
-                    instructions,
-                    improved: None,
-                }
-            }
+            Ok(genome) => self.ask(&genome, bench),
         }
     }
 }

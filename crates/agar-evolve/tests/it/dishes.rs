@@ -4,8 +4,8 @@ use crate::kit::{counter, incubator, sum};
 use agar_evolve::dish::{Birth, Comparison, Shadow, ShadowVerdict, Source};
 use agar_evolve::search::Origin;
 use agar_evolve::{
-    CellError, Condition, Dish, DishError, DishSettings, Incubator, Limits, Penalty, RollbackState,
-    Settings, Telemetry, Tree, Watch,
+    Cell, CellError, Condition, Dish, DishError, DishSettings, Incubator, Limits, Penalty,
+    RollbackState, Settings, Telemetry, Tree, Watch,
 };
 use agar_testkit::clock::FixedClock;
 use std::collections::BTreeMap;
@@ -281,4 +281,75 @@ fn a_variant_takes_over_only_when_it_says_the_same_and_costs_hardly_more() {
         assert_eq!(sum(&said), 50);
         dish.destroy("current").unwrap();
     }
+}
+
+#[test]
+fn a_dish_that_is_tended_is_collected_in_the_background() {
+    let telemetry = Arc::new(Telemetry::default());
+    let watch: Arc<dyn Watch> = telemetry.clone();
+    let settings = DishSettings {
+        gc_interval_ms: 1,
+        ..DishSettings::default()
+    };
+    let dish = Arc::new(Dish::new(incubator(), settings, watch));
+    let crashes = r#"(module (global $n (mut i32) (i32.const 0))
+        (func (export "f") (global.set $n (i32.const 1)) (unreachable)))"#;
+    dish.create("good", Source::Wat(&counter(1, 1)), Birth::default())
+        .unwrap();
+    dish.create("bad", Source::Wat(crashes), Birth::default())
+        .unwrap();
+    let tending = dish.tend().unwrap();
+    dish.run("bad", |cell| cell.call("f", &[])).unwrap_err();
+    agar_testkit::wait::until("the crashed one is collected", || dish.list() == ["good"]);
+    drop(tending);
+    assert_eq!(telemetry.read().collected, 1);
+}
+
+#[test]
+fn the_defaults_are_the_seeds() {
+    let settings = DishSettings::default();
+    assert_eq!(settings.gc_interval_ms, 60_000);
+    assert_eq!(settings.gc_retain_generations, 3);
+    assert_eq!(u64::from(settings.memory_pages_max) << 16, 64 << 20);
+    assert_eq!(settings.mailbox, 1_000);
+    assert_eq!(agar_evolve::Plan::default().retain_generations, 3);
+}
+
+#[test]
+fn a_variant_in_the_shadow_takes_over_by_itself_or_is_gone() {
+    let (dish, _) = dish();
+    let shadow = Shadow {
+        comparisons: 20,
+        ..Shadow::default()
+    };
+    dish.create("now", Source::Wat(&counter(1, 1)), Birth::default())
+        .unwrap();
+    for (variant, factor, expected) in [
+        ("alike", 1, ShadowVerdict::Promote),
+        ("other", 2, ShadowVerdict::Discard),
+    ] {
+        let text = counter(1, factor);
+        dish.create(variant, Source::Wat(&text), Birth::default())
+            .unwrap();
+        let mut seen = Comparison::default();
+        // The variant begins where the current one is.
+        let state = dish.run("now", Cell::save).unwrap();
+        dish.run(variant, |cell| cell.load(&state)).unwrap();
+        let before = dish.versions("now").unwrap().current_version;
+        let mut last = ShadowVerdict::Wait;
+        for _ in 0..20 {
+            assert_eq!(last, ShadowVerdict::Wait);
+            let asked = dish.serve_with_shadow(("now", variant), &[1], (&mut seen, &shadow));
+            last = asked.unwrap().1;
+        }
+        assert_eq!(last, expected, "{variant}");
+        assert_eq!(dish.list(), ["now"]);
+        let after = dish.versions("now").unwrap().current_version;
+        assert_eq!(
+            after - before,
+            u32::from(expected == ShadowVerdict::Promote)
+        );
+    }
+    let said = dish.run("now", |cell| cell.step(&[0])).unwrap();
+    assert_eq!(sum(&said), 40);
 }

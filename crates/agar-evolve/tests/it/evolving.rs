@@ -2,8 +2,8 @@
 
 use crate::kit::incubator;
 use agar_evolve::search::{Ended, Generation, Mode, Plan, Search, Selection, Stop};
-use agar_evolve::task::{Bench, Regression};
-use agar_evolve::{Limits, Rules, Telemetry, Tree, Unwatched, Watch};
+use agar_evolve::task::{Bench, BinPacking, Regression, Sort, Task as _};
+use agar_evolve::{Code, Limits, Rules, Telemetry, Tree, Unwatched, Watch};
 use std::sync::Arc;
 
 pub(crate) fn bench() -> Bench {
@@ -58,7 +58,7 @@ fn a_population_finds_the_seeds_parabola() {
         run(&mut search, 2);
         assert_eq!(search.ended(), Some(Ended::Solved), "seed {seed}");
         let best = search.best().unwrap();
-        let agar_evolve::Code::Tree(tree) = best.code.as_ref() else {
+        let Code::Tree(tree) = best.code.as_ref() else {
             panic!("an expression was bred");
         };
         for x in [-100.0, -1.5, 0.0, 0.25, 1_000.0] {
@@ -214,4 +214,30 @@ fn nothing_is_left_when_a_search_is_over() {
         born - collected < 180 * 5 + 100,
         "{born} born, {collected} collected"
     );
+}
+
+#[test]
+fn a_cascade_asks_the_bad_less_and_never_lets_them_win() {
+    let bench = bench();
+    let code = |text: &str, arguments| {
+        let tree = Tree::formula(text).unwrap();
+        Code::Tree(Tree::new(arguments, tree.nodes().to_vec()).unwrap())
+    };
+    let target = Tree::formula("x^2").unwrap();
+    let whole = Regression::of_formula(&target, (-5.0, 5.0), 41, 1);
+    let staged = whole.clone().with_cascade(5, 0.2);
+    let (bad, good) = (code("9 * x^3", 1), code("x^2", 1));
+    let cost = |task: &Regression| task.evaluate(&bad, &bench).instructions;
+    assert!(cost(&staged) < cost(&whole));
+    assert_eq!(
+        staged.evaluate(&good, &bench).verdict,
+        whole.evaluate(&good, &bench).verdict
+    );
+    let whole = BinPacking::generated(Sort::Uniform, 10, 120, 1);
+    let staged = whole.clone().with_cascade(2, -0.2);
+    let (bad, good) = (code("x1", 3), code("0 - x2", 3));
+    let score = |task: &BinPacking, code| task.evaluate(code, &bench).verdict.unwrap();
+    assert!(score(&staged, &bad).cases.is_empty());
+    assert!(score(&staged, &bad).score < score(&whole, &bad).score);
+    assert_eq!(score(&staged, &good), score(&whole, &good));
 }

@@ -8,7 +8,11 @@ mod cheating;
 #[cfg(test)]
 mod containment;
 #[cfg(test)]
+mod dashboard;
+#[cfg(test)]
 mod dishes;
+#[cfg(test)]
+mod dormant;
 #[cfg(test)]
 mod evolving;
 #[cfg(test)]
@@ -19,6 +23,8 @@ mod genomes;
 mod kit;
 #[cfg(test)]
 mod neutral;
+#[cfg(test)]
+mod outside;
 #[cfg(test)]
 mod states;
 #[cfg(test)]

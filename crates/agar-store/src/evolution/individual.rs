@@ -32,6 +32,8 @@ pub struct IndividualRow {
     pub verdict: String,
     /// What was taken off its score.
     pub penalties: String,
+    /// What it put out while it was tried.
+    pub artifacts: String,
     /// What its trial took.
     pub instructions: u64,
     /// When it was tried.
@@ -51,7 +53,7 @@ pub struct CodeRow {
 
 const COLUMNS: &str = "number, generation, island, parent_id, other_parent_id, mutation_type,
     operator, seed, lineage_depth, digest, score, verdict, penalties, instructions,
-    evaluated_at_ms, collected";
+    evaluated_at_ms, collected, artifacts";
 
 fn individual(row: &Row<'_>) -> rusqlite::Result<IndividualRow> {
     let parents: [Option<u64>; 2] = [row.get(3)?, row.get(4)?];
@@ -73,6 +75,7 @@ fn individual(row: &Row<'_>) -> rusqlite::Result<IndividualRow> {
         instructions: row.get(13)?,
         evaluated_at: Timestamp::from_millis(row.get(14)?),
         collected: row.get(15)?,
+        artifacts: row.get(16)?,
     })
 }
 
@@ -130,8 +133,9 @@ impl EvolutionWriter<'_> {
             .prepare_cached(
                 "INSERT INTO individual (search, number, generation, island, parent_id,
                  other_parent_id, mutation_type, operator, seed, lineage_depth, digest, score,
-                 verdict, penalties, instructions, evaluated_at_ms)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+                 verdict, penalties, instructions, evaluated_at_ms, artifacts)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,
+                 ?17)",
             )?
             .execute(params![
                 search,
@@ -149,8 +153,27 @@ impl EvolutionWriter<'_> {
                 new.verdict,
                 new.penalties,
                 new.instructions,
-                at.millis()
+                at.millis(),
+                new.artifacts
             ])?;
+        Ok(())
+    }
+
+    /// Writes what was taken off an individual's score, and where the search stands since.
+    pub fn penalise(
+        &self,
+        search: i64,
+        (number, score, penalties): (u64, Option<f64>, &str),
+        checkpoint: &str,
+    ) -> Result<(), StoreError> {
+        self.transaction.execute(
+            "UPDATE individual SET score = ?3, penalties = ?4 WHERE search = ?1 AND number = ?2",
+            params![search, number, score, penalties],
+        )?;
+        self.transaction.execute(
+            "UPDATE search SET checkpoint = ?2 WHERE id = ?1",
+            params![search, checkpoint],
+        )?;
         Ok(())
     }
 

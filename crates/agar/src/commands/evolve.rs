@@ -1,7 +1,10 @@
 //! `agar evolve`: populations that breed for a task.
 
+mod cells;
 mod chart;
 mod words;
+
+pub use cells::{CellsAction, CellsArgs, CodeArgs};
 
 use crate::DONE;
 use crate::context::Context;
@@ -12,8 +15,8 @@ use agar_engine::Engine;
 use agar_engine::EngineError;
 use agar_engine::evolve::{
     BestRequest, Candidate, EvalRequest, EvolveError, EvolveRequest, ForgetSearchRequest,
-    LineageRequest, PlotRequest, ResumeSearchRequest, StatusRequest, best, eval, forget_search,
-    lineage, plot, resume_search, run_search, status,
+    LineageRequest, PenaliseRequest, PlotRequest, ResumeSearchRequest, StatusRequest, best, eval,
+    forget_search, lineage, penalise, plot, resume_search, run_search, status,
 };
 use std::io::{self, BufRead as _};
 use std::path::PathBuf;
@@ -33,7 +36,8 @@ Examples:
   agar evolve status                         how every search stands
   agar evolve best -n 5                      the best of the newest search
   agar evolve plot packing --svg > it.svg    fitness over generations
-  agar evolve lineage --dot | dot -Tpng      where the best came from")]
+  agar evolve lineage --dot | dot -Tpng      where the best came from
+  agar evolve cells create counter it.wat    a cell whose code can be swapped while it lives")]
 pub struct EvolveArgs {
     /// What to do.
     #[command(subcommand)]
@@ -61,6 +65,9 @@ pub enum EvolveAction {
         /// Threads to try candidates on
         #[arg(short = 'j', long, value_name = "COUNT")]
         threads: Option<usize>,
+        /// Where to tell what happens.
+        #[command(flatten)]
+        told: ToldArgs,
     },
     /// Say how searches stand, or how the population of one is
     Status {
@@ -109,8 +116,8 @@ pub enum EvolveAction {
     },
     /// Score candidates that another program made
     ///
-    /// Reads one JSON object a line: `id` (given back), and one of `formula`, `tree`, `wat` and
-    /// `wasm` (hexadecimal). Answers in the same order, with `--json` as one document. Nothing is
+    /// Reads one JSON object a line: `id` (given back), and one of `formula`, `tree`, `wat`, `wasm`
+    /// (hexadecimal) and `numbers`. Answers in the same order, with `--json` as one document. Nothing is
     /// kept.
     Eval {
         /// The evolve file whose task it is
@@ -125,6 +132,13 @@ pub enum EvolveAction {
         )]
         target: Option<String>,
     },
+    /// Take something off an individual's score, for a reason
+    ///
+    /// For whoever watches individuals and knows what no score shows. It counts from the next
+    /// generation on; a search that is running must be interrupted first.
+    Penalise(PenaliseArgs),
+    /// Keep individuals by name and swap their code while their state goes on
+    Cells(CellsArgs),
     /// Remove searches and all that they bore
     Rm {
         /// The searches
@@ -168,6 +182,57 @@ pub struct RunArgs {
     /// Threads to try candidates on; they change nothing but the speed
     #[arg(short = 'j', long, value_name = "COUNT")]
     pub threads: Option<usize>,
+
+    /// Let the search ask for children beyond this machine, where its file says so
+    #[arg(long)]
+    pub allow_outside: bool,
+
+    /// Where to tell what happens.
+    #[command(flatten)]
+    pub told: ToldArgs,
+}
+
+/// What to take off whose score.
+#[derive(Debug, Clone, clap::Args)]
+pub struct PenaliseArgs {
+    /// The search; the newest if left out
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
+
+    /// Whose
+    #[arg(short, long, value_name = "NUMBER")]
+    pub individual: u64,
+
+    /// How much
+    #[arg(long, value_name = "AMOUNT")]
+    pub by: f64,
+
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    pub reason: String,
+}
+
+impl PenaliseArgs {
+    fn request(&self) -> PenaliseRequest {
+        PenaliseRequest {
+            name: self.name.clone(),
+            individual: self.individual,
+            amount: self.by,
+            reason: self.reason.clone(),
+        }
+    }
+}
+
+/// Where to tell what happens, beside the answer.
+#[derive(Debug, Clone, clap::Args)]
+pub struct ToldArgs {
+    /// Add every event to this file, one JSON object a line
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub events: Option<PathBuf>,
+
+    /// Keep the numbers of the last generation in this file, in Prometheus' text format
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub metrics: Option<PathBuf>,
 }
 
 /// Does it.
@@ -182,11 +247,14 @@ pub fn run(args: &EvolveArgs, context: &Context) -> Result<u8, Failure> {
             name,
             generations,
             threads,
+            told,
         } => {
             let request = ResumeSearchRequest {
                 name: name.clone(),
                 generations: *generations,
                 threads: *threads,
+                events: told.events.clone(),
+                metrics: told.metrics.clone(),
             };
             ui.answer(&resume_search(&engine, &request)?, words::came)?;
         }
@@ -220,6 +288,10 @@ pub fn run(args: &EvolveArgs, context: &Context) -> Result<u8, Failure> {
             };
             ui.answer(&eval(&engine, &request)?, words::scored)?;
         }
+        EvolveAction::Penalise(args) => {
+            ui.answer(&penalise(&engine, &args.request())?, words::penalised)?;
+        }
+        EvolveAction::Cells(args) => cells::run(&args.action, &engine, context)?,
         EvolveAction::Rm { names } => {
             let request = ForgetSearchRequest {
                 names: names.clone(),
@@ -266,6 +338,8 @@ fn drawn(action: &EvolveAction, engine: &Engine, context: &Context) -> Result<()
         | EvolveAction::Status { .. }
         | EvolveAction::Best { .. }
         | EvolveAction::Eval { .. }
+        | EvolveAction::Penalise(_)
+        | EvolveAction::Cells(_)
         | EvolveAction::Rm { .. } => Ok(()),
     }
 }
@@ -280,6 +354,9 @@ impl RunArgs {
             population: self.population,
             generations: self.generations,
             threads: self.threads,
+            allow_outside: self.allow_outside,
+            events: self.told.events.clone(),
+            metrics: self.told.metrics.clone(),
         }
     }
 }

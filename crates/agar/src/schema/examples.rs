@@ -3,6 +3,7 @@
 //! Each command has as many examples as it takes to show every field present and every field that
 //! may be absent, absent.
 
+mod cells;
 mod checks;
 mod evolution;
 mod experiment;

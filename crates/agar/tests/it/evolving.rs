@@ -3,7 +3,7 @@
 use crate::answers::checked;
 use crate::world::plain;
 use agar_testkit::random::Random;
-use agar_testkit::{World, wait};
+use agar_testkit::{Session, World, wait};
 use serde_json::Value;
 
 const PARABOLA: &str = "x^2 + 2*x - 1";
@@ -107,7 +107,11 @@ fn timeless(value: &mut Value) {
 }
 
 fn generation(world: &World) -> (u64, String) {
-    let outcome = world.agar(["evolve", "status", "killed", "--json"]);
+    generation_of(world, "killed")
+}
+
+fn generation_of(world: &World, name: &str) -> (u64, String) {
+    let outcome = world.agar(["evolve", "status", name, "--json"]);
     let answer: Value = serde_json::from_str(&outcome.stdout).unwrap_or_default();
     let search = &answer["searches"][0];
     let state = search["state"].as_str().unwrap_or_default().to_owned();
@@ -149,6 +153,29 @@ fn a_search_killed_at_random_moments_ends_as_if_it_never_was() {
     running.finish();
     assert!(kills >= 3, "the search was killed only {kills} times");
     assert_eq!(history(&world, "killed"), history(&world, "long"));
+}
+
+#[test]
+fn a_running_search_shows_how_its_population_is() {
+    let world = plain();
+    world.write("long.toml", FILE);
+    let endless = ["evolve", "run", "long.toml", "-g", "1000000"];
+    let mut session = Session::start(world.command(endless).env("TERM", "xterm"));
+    session.expect("with a score");
+    session.send("\u{3}");
+    session.finish();
+    assert_eq!(generation_of(&world, "long").1, "interrupted");
+}
+
+#[test]
+fn a_cascade_in_a_file_still_finds_the_formula() {
+    let world = plain();
+    let file = "[task]\nkind = 'regression'\ntarget = 'x^2 + x'\npoints = 41\n\
+        cascade = { cases = 5, least = 0.1 }\n[search]\nseed = 2\n";
+    world.write("it.toml", file);
+    let outcome = world.agar(["evolve", "run", "it.toml", "--json"]).success();
+    let answer = checked("evolve-run", &outcome);
+    assert_eq!(answer["search"]["state"], "solved", "{answer:#}");
 }
 
 #[test]
@@ -249,6 +276,8 @@ fn every_example_can_be_run() {
         include_str!("../../../../examples/bin-packing/uniform.toml"),
         include_str!("../../../../examples/bin-packing/weibull.toml"),
         include_str!("../../../../examples/circle-packing/circles.toml"),
+        include_str!("../../../../examples/language-model/scripted.toml"),
+        include_str!("../../../../examples/language-model/endpoint.toml"),
     ];
     for example in examples {
         world.write("example.toml", example);

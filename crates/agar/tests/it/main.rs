@@ -2,7 +2,11 @@
 
 mod answers;
 mod attaching;
+#[cfg(test)]
+mod cells;
 mod crowd;
+#[cfg(test)]
+mod endpoint;
 mod evolving;
 mod exit_status;
 mod help;
@@ -11,6 +15,8 @@ mod learning;
 mod model;
 mod mounts;
 mod names;
+#[cfg(test)]
+mod outside;
 mod pipes;
 mod preparing;
 mod preserving;

@@ -8,7 +8,7 @@ use crate::ui::table::{Cell, Table};
 use agar_core::text::printable;
 use agar_engine::evolve::{
     BestAnswer, Census, EvalAnswer, EvolveAnswer, ForgetSearchAnswer, IndividualView,
-    LineageAnswer, PlotAnswer, SearchState, SearchView, StatusAnswer,
+    LineageAnswer, PenaliseAnswer, PlotAnswer, SearchState, SearchView, StatusAnswer,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -22,6 +22,8 @@ const LIVING: Label = Label::new("living", Tone::Dim);
 const SPREAD: Label = Label::new("scores", Tone::Dim);
 const PARTS: Label = Label::new("parts", Tone::Dim);
 const HELD_OUT: Label = Label::new("held out", Tone::Dim);
+const PENALISED: Label = Label::new("penalised", Tone::Warn);
+const OUTSIDE: Label = Label::new("outside", Tone::Dim);
 const NEXT: Label = Label::new("next", Tone::Name);
 
 fn state(search: &SearchView) -> String {
@@ -77,6 +79,9 @@ pub(super) fn came(answer: &EvolveAnswer, palette: Palette) -> String {
     if !answer.examined.is_empty() {
         block.push(HELD_OUT, parts(&answer.examined));
     }
+    if let Some(asked) = answer.census.as_ref().and_then(outside) {
+        block.push(OUTSIDE, asked);
+    }
     block.push(DIGEST, answer.search.digest.clone());
     let name = &answer.search.name;
     block.push(
@@ -84,6 +89,13 @@ pub(super) fn came(answer: &EvolveAnswer, palette: Palette) -> String {
         format!("agar evolve plot {name} · agar evolve lineage {name}"),
     );
     block.render(palette)
+}
+
+/// What was taken off.
+pub(super) fn penalised(answer: &PenaliseAnswer, palette: Palette) -> String {
+    Block::new()
+        .line(PENALISED, individual(&answer.individual))
+        .render(palette)
 }
 
 /// How searches stand.
@@ -117,7 +129,21 @@ pub(super) fn status(answer: &StatusAnswer, palette: Palette) -> String {
     table.render(palette)
 }
 
+/// What came of asking outside in a generation, where anybody was asked.
+fn outside(census: &Census) -> Option<String> {
+    let asked: usize = census.outside.values().sum();
+    let children = census.outside.get("child").copied().unwrap_or(0);
+    let mut words = format!("{children} of {asked} answers were a child");
+    for (reason, count) in census.outside.iter().filter(|(word, _)| *word != "child") {
+        let _ = write!(words, " · {count} {}", reason.replace('_', " "));
+    }
+    (asked > 0).then_some(words)
+}
+
 fn population(block: &mut Block, census: &Census) {
+    if let Some(asked) = outside(census) {
+        block.push(OUTSIDE, asked);
+    }
     let health = &census.health;
     let mut living = format!(
         "{} with a score, {} without, {} different genomes",

@@ -3,13 +3,18 @@
 use super::{ANYTHING, BORN, values};
 use agar_engine::evolve::{
     BestAnswer, Bin, Census, EvalAnswer, EvolveAnswer, ForgetSearchAnswer, Health, IndividualView,
-    LineageAnswer, PlotAnswer, Relative, Scored, SearchState, SearchView, StatusAnswer,
+    LineageAnswer, PenaliseAnswer, PlotAnswer, Relative, Scored, SearchState, SearchView,
+    StatusAnswer,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// Everything that searches answer.
 pub(super) fn all() -> Vec<(&'static str, Vec<Value>)> {
+    [of_searches(), super::cells::all()].concat()
+}
+
+fn of_searches() -> Vec<(&'static str, Vec<Value>)> {
     vec![
         ("evolve-run", mapped(values(answers()))),
         ("evolve-resume", mapped(values(answers()))),
@@ -48,6 +53,17 @@ pub(super) fn all() -> Vec<(&'static str, Vec<Value>)> {
         ),
         ("evolve-eval", mapped(values([scored()]))),
         (
+            "evolve-penalise",
+            mapped(values([Some(2_810), None].map(|best| PenaliseAnswer {
+                name: "parabola".to_owned(),
+                individual: match best {
+                    Some(_) => individual(),
+                    None => unscored(),
+                },
+                best,
+            }))),
+        ),
+        (
             "evolve-rm",
             values([ForgetSearchAnswer {
                 removed: vec!["parabola".to_owned()],
@@ -68,7 +84,8 @@ fn anything(value: &mut Value) {
     match value {
         Value::Object(fields) => {
             for (name, field) in fields {
-                if ["components", "examined", "reasons", "operators"].contains(&name.as_str())
+                if ["components", "examined", "reasons", "operators", "outside"]
+                    .contains(&name.as_str())
                     || (name == "id" && field.is_string())
                 {
                     *field = json!(ANYTHING);
@@ -164,6 +181,7 @@ fn census() -> Census {
             count: 290,
         }],
         operators: BTreeMap::new(),
+        outside: BTreeMap::new(),
         grid: 0,
         champion: Some(2_810),
     }

@@ -1,0 +1,400 @@
+//! `agar evolve cells`: individuals by name, whose code is swapped while their state goes on.
+
+use crate::context::Context;
+use crate::report::Failure;
+use crate::ui::Form;
+use crate::ui::block::{Block, Label};
+use crate::ui::human;
+use crate::ui::palette::{Palette, Tone};
+use crate::ui::table::{Cell, Table};
+use agar_core::fault::Kind;
+use agar_core::text::printable;
+use agar_engine::Engine;
+use agar_engine::evolve::{
+    CellCreateRequest, CellInfoRequest, CellReloadRequest, CellRestartRequest, CellRollbackRequest,
+    CellRunRequest, CellSaid, CellVersionsAnswer, CellView, CellsAnswer, CellsRemoveAnswer,
+    CellsRemoveRequest, Condition, cell_info, cell_versions, create_cell, list_cells, reload_cell,
+    remove_cells, restart_cell, rollback_cell, run_cell,
+};
+use std::io::{self, Read as _};
+use std::path::PathBuf;
+
+/// What can be done with cells.
+#[derive(Debug, Clone, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  agar evolve cells create counter counter.wat    a cell of this code
+  agar evolve cells run counter 5                 pass it a message
+  agar evolve cells reload counter better.wat     other code; the state comes along
+  agar evolve cells versions counter              what code it has had
+  agar evolve cells rollback counter 1            back to the first
+  agar evolve cells create square --formula x^2
+  agar evolve cells run square --call f 7         call a function with numbers")]
+pub struct CellsArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub action: CellsAction,
+}
+
+/// What can be done with cells.
+#[derive(Debug, Clone, clap::Subcommand)]
+pub enum CellsAction {
+    /// Make a cell
+    ///
+    /// Its code is checked and given counters first. Between two commands it sleeps in the project's
+    /// records; nothing keeps running.
+    Create {
+        /// Its name
+        #[arg(value_name = "NAME")]
+        name: String,
+        /// Its code.
+        #[command(flatten)]
+        code: CodeArgs,
+        /// What its `init` is told
+        #[arg(long, value_name = "TEXT")]
+        params: Option<String>,
+        /// The number that its random numbers come from
+        #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+        seed: u64,
+        /// The most instructions of one run
+        #[arg(long, value_name = "COUNT")]
+        instructions: Option<u64>,
+        /// The longest that one run may take [default: 30s]
+        #[arg(long, value_name = "DURATION", value_parser = human::parse_duration)]
+        timeout: Option<u64>,
+    },
+    /// List the cells of the project
+    Ls,
+    /// Say what can be said of a cell without waking it
+    Info {
+        /// The cell
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
+    /// Pass a message to a cell, or call one of its functions
+    ///
+    /// A message goes to `step`, which may change the cell's state, or to `evaluate` where there is
+    /// no `step`. The answer is printed as it is. A run that a limit ends, or that traps, leaves the
+    /// cell crashed: `restart` begins it anew, `rollback` and `reload` replace its code.
+    Run {
+        /// The cell
+        #[arg(value_name = "NAME")]
+        name: String,
+        /// The message, or with --call the numbers; `-` reads the message from standard input
+        #[arg(value_name = "MESSAGE", allow_negative_numbers = true)]
+        words: Vec<String>,
+        /// Ask `evaluate`, which keeps nothing
+        #[arg(long, conflicts_with = "call")]
+        evaluate: bool,
+        /// Call this function with numbers
+        #[arg(long, value_name = "FUNCTION")]
+        call: Option<String>,
+    },
+    /// Swap other code into a cell; its state comes along
+    ///
+    /// All or nothing: the new code must load the state and answer the probes, or the old code goes
+    /// on as if nothing had been tried.
+    Reload {
+        /// The cell
+        #[arg(value_name = "NAME")]
+        name: String,
+        /// Its code.
+        #[command(flatten)]
+        code: CodeArgs,
+        /// Why, for the history
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
+        /// A message that the new code must answer before it is trusted; may be given again
+        #[arg(long, value_name = "MESSAGE", allow_hyphen_values = true)]
+        probe: Vec<String>,
+        /// The answers to the probes must be those of the old code
+        #[arg(long, requires = "probe")]
+        same: bool,
+    },
+    /// List the versions of a cell's code that are kept: the last ten
+    Versions {
+        /// The cell
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
+    /// Go back to an earlier version, with the state that it left behind
+    Rollback {
+        /// The cell
+        #[arg(value_name = "NAME")]
+        name: String,
+        /// The number of the version
+        #[arg(value_name = "VERSION")]
+        version: u32,
+        /// Keep what the cell knows now
+        #[arg(long)]
+        keep_state: bool,
+    },
+    /// Begin a cell anew in the same version, without its state
+    Restart {
+        /// The cell
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
+    /// Remove cells, with their state and all their versions
+    Rm {
+        /// The cells
+        #[arg(value_name = "NAME", required = true, num_args = 1..)]
+        names: Vec<String>,
+    },
+}
+
+/// The code of a cell.
+#[derive(Debug, Clone, clap::Args)]
+#[group(required = true, multiple = false)]
+pub struct CodeArgs {
+    /// A file in WebAssembly or its text format
+    #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub file: Option<PathBuf>,
+
+    /// A formula instead; it becomes a function `f`
+    #[arg(long, value_name = "FORMULA", allow_hyphen_values = true)]
+    pub formula: Option<String>,
+}
+
+/// Does it.
+pub(super) fn run(action: &CellsAction, engine: &Engine, context: &Context) -> Result<(), Failure> {
+    let ui = &context.ui;
+    match action {
+        CellsAction::Create { .. } | CellsAction::Reload { .. } => load(action, engine, context),
+        CellsAction::Ls => ui.answer(&list_cells(engine)?, list),
+        CellsAction::Info { name } => {
+            let request = CellInfoRequest { name: name.clone() };
+            ui.answer(&cell_info(engine, &request)?, info)
+        }
+        CellsAction::Run {
+            name,
+            words,
+            evaluate,
+            call,
+        } => {
+            let request = CellRunRequest {
+                name: name.clone(),
+                message: match call {
+                    None => message(words)?,
+                    Some(_) => Vec::new(),
+                },
+                evaluate: *evaluate,
+                call: call.clone(),
+                arguments: match call {
+                    None => Vec::new(),
+                    Some(_) => words.clone(),
+                },
+            };
+            let said = run_cell(engine, &request)?;
+            match ui.form {
+                Form::Json => ui.show_json(&said),
+                Form::Words => ui.show(&answer(&said)),
+            }
+        }
+        CellsAction::Versions { name } => {
+            let request = CellInfoRequest { name: name.clone() };
+            ui.answer(&cell_versions(engine, &request)?, versions)
+        }
+        CellsAction::Rollback {
+            name,
+            version,
+            keep_state,
+        } => {
+            let request = CellRollbackRequest {
+                name: name.clone(),
+                version: *version,
+                keep_state: *keep_state,
+            };
+            ui.answer(&rollback_cell(engine, &request)?, info)
+        }
+        CellsAction::Restart { name } => {
+            let request = CellRestartRequest { name: name.clone() };
+            ui.answer(&restart_cell(engine, &request)?, info)
+        }
+        CellsAction::Rm { names } => {
+            let request = CellsRemoveRequest {
+                names: names.clone(),
+            };
+            ui.answer(&remove_cells(engine, &request)?, removed)
+        }
+    }
+}
+
+/// What brings code.
+fn load(action: &CellsAction, engine: &Engine, context: &Context) -> Result<(), Failure> {
+    let view = match action {
+        CellsAction::Create {
+            name,
+            code,
+            params,
+            seed,
+            instructions,
+            timeout,
+        } => {
+            let request = CellCreateRequest {
+                name: name.clone(),
+                file: code.file.clone(),
+                formula: code.formula.clone(),
+                seed: *seed,
+                params: params.clone(),
+                instructions: *instructions,
+                timeout_ms: *timeout,
+            };
+            create_cell(engine, &request)?
+        }
+        CellsAction::Reload {
+            name,
+            code,
+            reason,
+            probe,
+            same,
+        } => {
+            let request = CellReloadRequest {
+                name: name.clone(),
+                file: code.file.clone(),
+                formula: code.formula.clone(),
+                reason: reason.clone(),
+                probe: probe.clone(),
+                same: *same,
+            };
+            reload_cell(engine, &request)?
+        }
+        CellsAction::Ls
+        | CellsAction::Info { .. }
+        | CellsAction::Run { .. }
+        | CellsAction::Versions { .. }
+        | CellsAction::Rollback { .. }
+        | CellsAction::Restart { .. }
+        | CellsAction::Rm { .. } => return Ok(()),
+    };
+    context.ui.answer(&view, info)
+}
+
+/// The message: the words, or standard input.
+fn message(words: &[String]) -> Result<Vec<u8>, Failure> {
+    if words != ["-"] {
+        return Ok(words.join(" ").into_bytes());
+    }
+    let mut bytes = Vec::new();
+    let read = io::stdin().lock().read_to_end(&mut bytes);
+    read.map_err(|error| Failure::because(Kind::Invalid, "cannot read the message", &error))?;
+    Ok(bytes)
+}
+
+const CELL: Label = Label::new("cell", Tone::Name);
+const GENOME: Label = Label::new("genome", Tone::Dim);
+const DONE: Label = Label::new("done", Tone::Dim);
+
+fn short(genome: &str) -> &str {
+    genome.get(..12).unwrap_or(genome)
+}
+
+const fn word(condition: Condition) -> (&'static str, Tone) {
+    match condition {
+        Condition::Awake => ("awake", Tone::Strong),
+        Condition::Asleep => ("asleep", Tone::Good),
+        Condition::Crashed => ("crashed", Tone::Bad),
+    }
+}
+
+fn info(view: &CellView, palette: Palette) -> String {
+    let metrics = &view.metrics;
+    Block::new()
+        .line(
+            CELL,
+            format!(
+                "{} · {} · version {} · {} bytes of state",
+                view.name,
+                word(view.condition).0,
+                view.current_version,
+                view.state_bytes
+            ),
+        )
+        .line(GENOME, short(&view.genome))
+        .line(
+            DONE,
+            format!(
+                "{}, {} failed · {} · {}",
+                human::count(metrics.runs, "run", "runs"),
+                metrics.failures,
+                human::count(metrics.instructions, "instruction", "instructions"),
+                human::count(metrics.swaps, "swap", "swaps"),
+            ),
+        )
+        .render(palette)
+}
+
+fn list(answer: &CellsAnswer, palette: Palette) -> String {
+    if answer.cells.is_empty() {
+        return "this project has no cells\n".to_owned();
+    }
+    let mut table = Table::new(&[
+        "NAME",
+        "CONDITION",
+        "VERSION",
+        "GENOME",
+        "RUNS",
+        "FAILED",
+        "STATE",
+    ]);
+    for view in &answer.cells {
+        let (condition, tone) = word(view.condition);
+        table.row(vec![
+            Cell::toned(Tone::Name, view.name.clone()),
+            Cell::toned(tone, condition),
+            Cell::from(view.current_version.to_string()),
+            Cell::from(short(&view.genome).to_owned()),
+            Cell::from(view.metrics.runs.to_string()),
+            Cell::from(view.metrics.failures.to_string()),
+            Cell::from(view.state_bytes.to_string()),
+        ]);
+    }
+    table.render(palette)
+}
+
+fn versions(answer: &CellVersionsAnswer, palette: Palette) -> String {
+    let mut table = Table::new(&["VERSION", "GENOME", "WHEN", "LEFT BEHIND", "REASON"]);
+    for version in &answer.versions {
+        let current = version.number == answer.current_version;
+        let tone = if current { Tone::Good } else { Tone::Dim };
+        let left = match version.snapshot_bytes {
+            Some(bytes) => format!("{bytes} bytes"),
+            None if current => "current".to_owned(),
+            None => "nothing".to_owned(),
+        };
+        table.row(vec![
+            Cell::toned(tone, version.number.to_string()),
+            Cell::from(short(&version.genome).to_owned()),
+            Cell::from(version.at.to_string()),
+            Cell::from(left),
+            Cell::from(printable(&version.reason).to_string()),
+        ]);
+    }
+    table.render(palette)
+}
+
+/// What the cell said: text as it is, other bytes in digits, numbers one a line.
+fn answer(said: &CellSaid) -> String {
+    let text = said.text.as_deref().unwrap_or_default();
+    let plain = !text.contains('\u{fffd}') && !text.chars().any(is_odd);
+    let mut lines = match (&said.digits, plain) {
+        (None, _) => said.values.join("\n"),
+        (Some(_), true) => text.trim_end_matches('\n').to_owned(),
+        (Some(digits), false) => digits.clone(),
+    };
+    lines.push('\n');
+    lines
+}
+
+/// Whether a terminal would do something with it other than show it.
+fn is_odd(letter: char) -> bool {
+    letter.is_control() && letter != '\n' && letter != '\t'
+}
+
+fn removed(answer: &CellsRemoveAnswer, palette: Palette) -> String {
+    let mut block = Block::new();
+    for name in &answer.removed {
+        block.push(crate::ui::block::REMOVED, name.clone());
+    }
+    block.render(palette)
+}

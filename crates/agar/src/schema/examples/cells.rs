@@ -1,0 +1,103 @@
+//! What lasting cells answer.
+
+use super::{BORN, values};
+use agar_engine::evolve::{
+    CellSaid, CellVersionView, CellVersionsAnswer, CellView, CellsAnswer, CellsRemoveAnswer,
+    Condition, Metrics, Said,
+};
+use serde_json::Value;
+
+/// Everything that cells answer.
+pub(super) fn all() -> Vec<(&'static str, Vec<Value>)> {
+    let views = || values([cell(), crashed()]);
+    vec![
+        ("evolve-cells-create", views()),
+        (
+            "evolve-cells-ls",
+            values([CellsAnswer {
+                cells: vec![cell(), crashed()],
+            }]),
+        ),
+        ("evolve-cells-info", views()),
+        ("evolve-cells-run", values([said(), called()])),
+        ("evolve-cells-reload", views()),
+        ("evolve-cells-versions", values([versions()])),
+        ("evolve-cells-rollback", views()),
+        ("evolve-cells-restart", views()),
+        (
+            "evolve-cells-rm",
+            values([CellsRemoveAnswer {
+                removed: vec!["counter".to_owned()],
+            }]),
+        ),
+    ]
+}
+
+fn cell() -> CellView {
+    CellView {
+        name: "counter".to_owned(),
+        condition: Condition::Asleep,
+        genome: "5f0c".to_owned(),
+        current_version: 2,
+        total_versions: 2,
+        state_bytes: 4_152,
+        waiting: 0,
+        metrics: Metrics {
+            runs: 7,
+            instructions: 420,
+            ..Metrics::default()
+        },
+        created_at: BORN,
+        changed_at: BORN,
+    }
+}
+
+fn crashed() -> CellView {
+    CellView {
+        condition: Condition::Crashed,
+        state_bytes: 0,
+        ..cell()
+    }
+}
+
+fn said() -> CellSaid {
+    CellSaid {
+        cell: cell(),
+        text: Some("12".to_owned()),
+        digits: Some("3132".to_owned()),
+        values: Vec::new(),
+        artifacts: vec![Said {
+            key: "note".to_owned(),
+            text: "a dozen".to_owned(),
+        }],
+        instructions: 60,
+    }
+}
+
+fn called() -> CellSaid {
+    CellSaid {
+        text: None,
+        digits: None,
+        values: vec!["49".to_owned()],
+        ..said()
+    }
+}
+
+fn versions() -> CellVersionsAnswer {
+    CellVersionsAnswer {
+        name: "counter".to_owned(),
+        current_version: 2,
+        total_versions: 2,
+        versions: [(1, Some(8)), (2, None)]
+            .map(|(number, snapshot_bytes)| CellVersionView {
+                number,
+                genome: "5f0c".to_owned(),
+                parents: vec!["77aa".to_owned()],
+                reason: "created".to_owned(),
+                at: BORN,
+                bytes: 300,
+                snapshot_bytes,
+            })
+            .to_vec(),
+    }
+}
