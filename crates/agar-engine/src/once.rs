@@ -15,6 +15,7 @@ use crate::options::{Command, SandboxOptions};
 use crate::relay::Streams;
 use crate::try_change::Begun;
 use crate::{Engine, raise, sweep, view};
+use agar_core::id::SandboxId;
 use agar_core::run::End;
 use agar_core::state::Event;
 use agar_jail::client::{Keeper, Raising};
@@ -126,8 +127,7 @@ pub(crate) fn once(
     let ended = sent.and_then(|sent| drive(&keeper, &record, sent, streams));
     let (ended, keeper) = left(ended, keeper)?;
     let keep = verdict(&record, &draft.blueprint, &ended)?;
-    // Before the directory goes: it says where the control groups are.
-    sweep::clear_outside(engine, here, record.id);
+    let keeper = let_go(engine, here, record.id, (keeper, keep));
     let record = finish(engine, here, &record, (&ended, keep))?;
     // Left: it takes the empty jail down by itself.
     drop(keeper);
@@ -158,13 +158,36 @@ fn left(
             drop(keeper.stop());
             Err(error)
         }
-        // Control groups outlive a keeper that is killed, so it is waited for where there are any.
-        Ok(ended) if keeper.has_groups() || ended.end == End::Lost => {
+        Ok(ended) if ended.end == End::Lost => {
             keeper.bury();
             Ok((ended, None))
         }
         Ok(ended) => Ok((ended, Some(keeper))),
     }
+}
+
+/// Sees to what is outside the sandbox's directory, which still says where the control groups are.
+/// Gives the keeper that takes its empty jail down by itself.
+fn let_go(
+    engine: &Engine,
+    here: &Here,
+    id: SandboxId,
+    (keeper, keep): (Option<Keeper>, Keep),
+) -> Option<Keeper> {
+    let keeper = match (keeper, keep) {
+        (Some(keeper), Keep::No) if keeper.has_groups() => {
+            sweep::leave_outside(here, id);
+            return Some(keeper);
+        }
+        // The next command in this sandbox has groups of the same names.
+        (Some(keeper), Keep::Yes) if keeper.has_groups() => {
+            keeper.bury();
+            None
+        }
+        (keeper, Keep::Yes | Keep::No) => keeper,
+    };
+    sweep::clear_outside(engine, here, id);
+    keeper
 }
 
 /// How a command is asked for.

@@ -172,6 +172,16 @@ pub(crate) fn clear_outside(engine: &Engine, here: &Here, id: SandboxId) {
     }
 }
 
+/// A keeper is left to take its empty jail down by itself. Should it be killed before it has, the
+/// next command knows of the control groups.
+pub(crate) fn leave_outside(here: &Here, id: SandboxId) {
+    let groups = agar_jail::keeper::groups_of(&here.sandbox(id));
+    if !groups.is_empty() {
+        // On a full disk they are left to the keeper alone.
+        drop(alive::note_lingering(here.state.path(), id, &groups));
+    }
+}
+
 /// Gives every run without an end the one that its keeper saw, or says that nobody saw it.
 pub(crate) fn end_lost_runs(
     engine: &Engine,

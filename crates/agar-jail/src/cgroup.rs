@@ -2,7 +2,7 @@
 //!
 //! There are four worlds, and each is found by looking and then by trying: version 2 delegated to
 //! the user by systemd, version 2 as root, version 1 (alone, or beside a version 2 that only
-//! freezes and kills), and none. A group never fails for want of a limit: it says which of the
+//! freezes), and none. A group never fails for want of a limit: it says which of the
 //! limits it was given are really kept and which are not, and the keeper watches over the rest.
 
 mod group;
@@ -17,6 +17,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+pub(crate) use group::enter;
 pub use group::{Group, GroupUsage, remove_recorded};
 
 /// The directory that holds the groups of all sandboxes, in each hierarchy.
@@ -29,7 +30,7 @@ pub enum Mode {
     Delegated,
     /// Version 2, as root.
     Unified,
-    /// Limits in version 1; freezing and killing in version 2.
+    /// Limits in version 1; freezing in version 2.
     Hybrid,
     /// Version 1 alone.
     Legacy,
@@ -134,12 +135,16 @@ impl Cgroups {
         let root_user = rustix::process::geteuid().is_root();
         let found = hierarchy::find(root, &mounts, &member, root_user);
         let mut places: Vec<(Controller, Hierarchy)> = Vec::new();
+        // A process enters groups of version 1 in microseconds, and one of version 2 after
+        // milliseconds. So where version 2 limits nothing it does only what it does better: those
+        // that it froze can be killed.
+        let by_two = found.iter().any(Hierarchy::limits_in_two);
         for controller in Controller::ALL {
-            // Version 2 wins wherever it offers the same.
+            let two_wins = by_two || controller == Controller::Core;
             let offer = found
                 .iter()
                 .filter(|hierarchy| hierarchy.offers(controller))
-                .max_by_key(|hierarchy| hierarchy.is_unified());
+                .max_by_key(|hierarchy| hierarchy.is_unified() == two_wins);
             if let Some(hierarchy) = offer {
                 places.push((controller, hierarchy.clone()));
             }

@@ -276,8 +276,8 @@ impl Keeper {
         }
     }
 
-    /// Whether it made control groups. Without any, a keeper whose last run ended may be let go: what
-    /// it still has to take down the kernel would clear away after one that is killed meanwhile.
+    /// Whether it made control groups. What else a keeper has to take down after its last run the
+    /// kernel would clear away after one that is killed meanwhile; its groups it would not.
     pub fn has_groups(&self) -> bool {
         self.groups
     }

@@ -57,7 +57,8 @@ impl Runs {
 pub(crate) fn main(config: &KeeperConfig, socket: &OwnedFd) -> ! {
     let raised = begin(socket.as_fd())
         .and_then(|()| await_go(socket))
-        .and_then(|_| raise::Tree::begin(&config.plan))
+        .and_then(|given| enter_groups(given.get(1..).unwrap_or_default()))
+        .and_then(|()| raise::Tree::begin(&config.plan))
         .and_then(|tree| prepare(&config.plan, tree));
     go_on(config, socket, raised)
 }
@@ -69,11 +70,13 @@ pub(crate) fn early(usual: &Plan, socket: &OwnedFd) -> ! {
         .and_then(|()| await_go(socket))
         .and_then(|_| raise::Tree::begin(usual));
     // A failure is told to whoever wants this jail, if anybody does.
-    let told = await_go(socket).and_then(|file| {
-        let config = file.ok_or(rustix::io::Errno::BADF).map_err(io::Error::from);
-        config
-            .and_then(|file| keeper::read_config(&file))
-            .during(|| "read the plan".into())
+    let told = await_go(socket).and_then(|given| {
+        let (file, doors) = given.split_first().ok_or_else(|| Failed {
+            step: "hear of a plan".into(),
+            errno: libc::EBADF,
+        })?;
+        enter_groups(doors)?;
+        keeper::read_config(file).during(|| "read the plan".into())
     });
     match told {
         Ok(config) => {
@@ -108,13 +111,21 @@ fn begin(socket: BorrowedFd<'_>) -> Result<(), Failed> {
     syscall::close_all_but(socket.as_raw_fd()).during(|| "close what is not ours".into())
 }
 
-/// Waits for a word of the keeper's: the ids are mapped, or there is a plan, which comes with it.
-fn await_go(socket: &OwnedFd) -> Result<Option<OwnedFd>, Failed> {
+/// Puts this process, while it has one thread, under the limits that all it starts will inherit.
+fn enter_groups(doors: &[OwnedFd]) -> Result<(), Failed> {
+    let step = || "enter the control group".into();
+    doors
+        .iter()
+        .try_for_each(|door| crate::cgroup::enter(door).during(step))
+}
+
+/// Waits for a word of the keeper's: the ids are mapped, or there is a plan, which comes with it, and
+/// the doors of its groups.
+fn await_go(socket: &OwnedFd) -> Result<Vec<OwnedFd>, Failed> {
     let step = || "wait for the keeper".into();
     let mut buffer = Vec::new();
     let given = protocol::receive_bytes(socket, &mut buffer).during(step)?;
-    let given = given.ok_or(rustix::io::Errno::PIPE).during(step)?;
-    Ok(given.into_iter().next())
+    given.ok_or(rustix::io::Errno::PIPE).during(step)
 }
 
 fn prepare(plan: &Plan, tree: Option<raise::Tree>) -> Result<Held, Failed> {

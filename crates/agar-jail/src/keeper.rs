@@ -82,6 +82,11 @@ pub fn sweep(sandbox: &Path) -> Vec<PathBuf> {
     limits::remove_noted(sandbox)
 }
 
+/// Where the control groups of a sandbox are whose keeper is about to remove them.
+pub fn groups_of(sandbox: &Path) -> Vec<PathBuf> {
+    limits::noted(sandbox)
+}
+
 /// Someone connected to the keeper, and the run they wait for.
 struct Client {
     socket: OwnedFd,

@@ -140,7 +140,7 @@ fn in_child(namespaces: i32, body: &dyn Fn() -> Result<(), Failed>) -> Result<()
         None,
     )
     .during(step)?;
-    match syscall::fork_into(namespaces).during(|| "make the namespace".into())? {
+    match syscall::fork_into(namespaces, None).during(|| "make the namespace".into())? {
         Fork::Child => {
             let mut go = [0_u8; 1];
             let heard = rustix::net::recv(&far, &mut go[..], rustix::net::RecvFlags::empty());

@@ -19,8 +19,9 @@ use std::mem::MaybeUninit;
 /// No message is longer.
 pub(crate) const MESSAGE_MAX: usize = 160 * 1024;
 
-/// Descriptors that come with a run: its three streams, or its terminal.
-const DESCRIPTORS_MAX: usize = 3;
+/// Descriptors that come with a message: the three streams of a run, or a plan and the doors of its
+/// groups.
+const DESCRIPTORS_MAX: usize = 7;
 
 /// A client to its keeper.
 #[derive(Debug, Serialize, Deserialize)]

@@ -1,6 +1,6 @@
 //! Kernel calls that no library offers, each with the proof that it is used rightly.
 
-use rustix::fd::{FromRawFd, OwnedFd};
+use rustix::fd::{AsRawFd as _, FromRawFd, OwnedFd};
 use std::ffi::CStr;
 use std::io;
 
@@ -13,7 +13,7 @@ pub(crate) enum Fork {
     Parent { pid: i32, handle: OwnedFd },
 }
 
-/// The arguments of `clone3(2)`, in the kernel's layout (its first version).
+/// The arguments of `clone3(2)`, in the kernel's layout (its third version).
 #[repr(C)]
 #[derive(Default)]
 struct CloneArgs {
@@ -25,29 +25,39 @@ struct CloneArgs {
     stack: u64,
     stack_size: u64,
     tls: u64,
+    set_tid: u64,
+    set_tid_size: u64,
+    cgroup: u64,
 }
 
-/// Forks into new namespaces.
+/// How much of it every kernel knows that has the call.
+const CLONE_ARGS_FIRST: usize = 64;
+
+/// Has the new process be born into the group that `cgroup` is a descriptor of.
+const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
+
+/// Forks into new namespaces, and into a control group of version 2 if one is given.
 ///
 /// Must be called by a process with one thread: the child goes on with a copy of everything, and
 /// locks held by other threads would stay locked in it for ever.
-pub(crate) fn fork_into(namespaces: i32) -> io::Result<Fork> {
+pub(crate) fn fork_into(namespaces: i32, group: Option<&OwnedFd>) -> io::Result<Fork> {
     let mut handle: libc::c_int = -1;
-    let arguments = CloneArgs {
+    let mut arguments = CloneArgs {
         flags: u64::from(namespaces.cast_unsigned()) | u64::from(libc::CLONE_PIDFD.cast_unsigned()),
         pidfd: (&raw mut handle) as u64,
         exit_signal: libc::SIGCHLD.cast_unsigned().into(),
         ..CloneArgs::default()
     };
+    let mut size = CLONE_ARGS_FIRST;
+    if let Some(group) = group {
+        arguments.flags |= CLONE_INTO_CGROUP;
+        arguments.cgroup = u64::from(group.as_raw_fd().cast_unsigned());
+        size = size_of::<CloneArgs>();
+    }
     // SAFETY: without CLONE_VM the child has its own copy of memory and stack, as after fork(2); the
-    // structure has the kernel's layout and size, and `handle` outlives the call.
-    let pid = unsafe {
-        libc::syscall(
-            libc::SYS_clone3,
-            &raw const arguments,
-            size_of::<CloneArgs>(),
-        )
-    };
+    // structure has the kernel's layout, of which `size` is what is used, and `handle` outlives the
+    // call.
+    let pid = unsafe { libc::syscall(libc::SYS_clone3, &raw const arguments, size) };
     match i32::try_from(pid).unwrap_or(-1) {
         0 => Ok(Fork::Child),
         -1 => Err(io::Error::last_os_error()),

@@ -4,6 +4,8 @@ use super::hierarchy::{Hierarchy, make_directory};
 use super::{Controller, GroupError, step, text};
 use agar_core::limits::{Limits, Resource};
 use rustix::event::{PollFd, Timespec, poll};
+use rustix::fd::OwnedFd;
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process};
 use std::path::{Path, PathBuf};
@@ -29,6 +31,9 @@ struct Part {
     directory: PathBuf,
     unified: bool,
     controllers: Vec<Controller>,
+    /// Made and entered only when it is to freeze: it counts nothing, and to enter it takes longer
+    /// than all else that a sandbox takes to start.
+    late: Option<Hierarchy>,
 }
 
 /// What a group has used so far.
@@ -64,11 +69,20 @@ impl Group {
                 part.controllers.push(*controller);
                 continue;
             }
-            match make(hierarchy, name) {
+            let late = *controller == Controller::Core
+                && hierarchy.is_unified()
+                && group.parts.iter().any(|part| !part.unified);
+            let made = if late {
+                Ok(directory.clone())
+            } else {
+                make(hierarchy, name)
+            };
+            match made {
                 Ok(directory) => group.parts.push(Part {
                     directory,
                     unified: hierarchy.is_unified(),
                     controllers: vec![*controller],
+                    late: late.then(|| hierarchy.clone()),
                 }),
                 // The limit that needs it is reported as missing below.
                 Err(_) if !group.parts.is_empty() => {}
@@ -167,14 +181,36 @@ impl Group {
         self.parts.iter().map(|part| part.directory.as_path())
     }
 
+    /// The files by which a process with one thread puts itself into the parts of version 1.
+    ///
+    /// The kernel stops all forking on the machine to move another process or more than one thread,
+    /// and waits for its readers first, which is milliseconds. A thread that moves itself waits for
+    /// nobody.
+    pub fn doors(&self) -> Result<Vec<OwnedFd>, GroupError> {
+        let doors = self.parts.iter().filter(|part| !part.unified).map(|part| {
+            let door = part.directory.join("tasks");
+            let flags = OFlags::WRONLY | OFlags::CLOEXEC;
+            rustix::fs::open(&door, flags, Mode::empty()).map_err(step("open", &door))
+        });
+        doors.collect()
+    }
+
+    /// The directory in version 2, for a process to be born into.
+    pub fn cradle(&self) -> Option<OwnedFd> {
+        let is_cradle = |part: &&Part| part.unified && part.late.is_none();
+        let part = self.parts.iter().find(is_cradle)?;
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        rustix::fs::open(&part.directory, flags, Mode::empty()).ok()
+    }
+
     /// Moves a process in. What it starts from then on is in the group too.
     pub fn attach(&self, pid: u32) -> Result<(), GroupError> {
-        for part in &self.parts {
+        let early = self.parts.iter().filter(|part| part.late.is_none());
+        early.into_iter().try_for_each(|part| {
             let procs = part.directory.join("cgroup.procs");
             text::write(&procs, &pid.to_string())
-                .map_err(step("put a process into the control group", &procs))?;
-        }
-        Ok(())
+                .map_err(step("put a process into the control group", &procs))
+        })
     }
 
     /// What the group has used so far.
@@ -223,7 +259,42 @@ impl Group {
 
     /// Asks the kernel to stop every process of the group; [`Self::is_frozen`] says when it has.
     pub fn freeze(&self) -> Result<(), GroupError> {
+        self.gather()?;
         self.set_frozen("1", "FROZEN")
+    }
+
+    /// Puts everyone in the group also into the part that freezes, where that was left for later.
+    fn gather(&self) -> Result<(), GroupError> {
+        let is_late = |part: &&Part| part.late.is_some();
+        let Some(part) = self.parts.iter().find(is_late) else {
+            return Ok(());
+        };
+        let (Some(hierarchy), Some(name)) = (&part.late, part.directory.file_name()) else {
+            return Ok(());
+        };
+        let failed = |errno| step("make the control group", &part.directory)(errno);
+        make(hierarchy, &name.to_string_lossy()).map_err(failed)?;
+        let (others, procs) = (self.others(part), part.directory.join("cgroup.procs"));
+        let within = |path: &Path| text::read(path).map_err(step("read", path));
+        // Whoever is started meanwhile by someone who is not in yet is found by the next look.
+        for _ in 0..TRIES_MAX {
+            let (all, inside) = (within(&others)?, within(&procs)?);
+            let inside: Vec<&str> = inside.lines().collect();
+            let missing: Vec<&str> = all.lines().filter(|pid| !inside.contains(pid)).collect();
+            if missing.is_empty() {
+                return Ok(());
+            }
+            for process in missing {
+                move_in(&procs, process).map_err(step("put a process into", &procs))?;
+            }
+        }
+        Err(failed(Errno::AGAIN))
+    }
+
+    /// The list of processes of a part other than this one.
+    fn others(&self, part: &Part) -> PathBuf {
+        let other = self.parts.iter().find(|one| one.late.is_none());
+        other.unwrap_or(part).directory.join("cgroup.procs")
     }
 
     /// Lets the processes of the group go on.
@@ -271,6 +342,19 @@ impl Group {
     }
 }
 
+/// By itself a thread enters whatever group's door it writes nought to.
+pub(crate) fn enter(door: &OwnedFd) -> Result<(), Errno> {
+    rustix::io::write(door, b"0").map(drop)
+}
+
+/// Moves a process, unless it ended meanwhile.
+fn move_in(procs: &Path, process: &str) -> Result<(), Errno> {
+    match text::write(procs, process) {
+        Ok(()) | Err(Errno::SRCH) => Ok(()),
+        Err(errno) => Err(errno),
+    }
+}
+
 impl Part {
     fn write(&self, file: &str, value: &str) -> Result<(), String> {
         text::write(&self.directory.join(file), value).map_err(|errno| format!("{file}: {errno}"))
@@ -299,23 +383,37 @@ fn make(hierarchy: &Hierarchy, name: &str) -> Result<PathBuf, Errno> {
 /// Ends what is left in these groups and removes them, together with the directory around them if
 /// that is empty then. Gives those that could not be removed.
 pub fn remove_recorded(directories: &[PathBuf]) -> Vec<PathBuf> {
-    directories
+    let busy = directories
         .iter()
-        .filter(|directory| !remove_one(directory))
-        .cloned()
-        .collect()
+        .filter(|path| try_to_remove(path).is_err());
+    let mut left: Vec<PathBuf> = busy.cloned().collect();
+    // All of them before any is waited for: in version 1 the frozen die when their freezer lets go,
+    // and that is a part of its own.
+    for directory in &left {
+        kill(directory);
+    }
+    left.retain(|directory| !remove_one(directory));
+    left
+}
+
+/// Removes a group that nothing is in, or was not there.
+fn try_to_remove(directory: &Path) -> Result<(), Errno> {
+    match rustix::fs::rmdir(directory) {
+        Ok(()) | Err(Errno::NOENT) => {
+            if let Some(home) = directory.parent() {
+                // Not empty while other sandboxes live.
+                let _ = rustix::fs::rmdir(home);
+            }
+            Ok(())
+        }
+        Err(errno) => Err(errno),
+    }
 }
 
 fn remove_one(directory: &Path) -> bool {
     for _ in 0..TRIES_MAX {
-        match rustix::fs::rmdir(directory) {
-            Ok(()) | Err(Errno::NOENT) => {
-                if let Some(home) = directory.parent() {
-                    // Not empty while other sandboxes live.
-                    let _ = rustix::fs::rmdir(home);
-                }
-                return true;
-            }
+        match try_to_remove(directory) {
+            Ok(()) => return true,
             Err(Errno::BUSY) => {
                 kill(directory);
                 pause();

@@ -161,6 +161,12 @@ impl Hierarchy {
         matches!(self.version, Version::Two(_))
     }
 
+    /// Whether it is of version 2 and has a controller that limits anything.
+    pub(super) fn limits_in_two(&self) -> bool {
+        let limits = [Controller::Memory, Controller::Cpu, Controller::Pids];
+        self.is_unified() && limits.into_iter().any(|limit| self.offers(limit))
+    }
+
     pub(super) fn offers(&self, controller: Controller) -> bool {
         let name = controller.legacy_name();
         match &self.version {

@@ -195,3 +195,32 @@ fn only_dead_sandboxes_of_ours_are_swept() {
     assert!(picture.path(home()).join("other").exists());
     assert!(picture.path(home()).join("agar-alive").exists());
 }
+
+/// A new group of the real version 2, where this user may make one.
+fn real_group_of_two() -> Option<PathBuf> {
+    let mounts = fs_err::read_to_string("/proc/self/mountinfo").unwrap();
+    let mount = mounts.lines().find(|line| line.contains(" - cgroup2 "))?;
+    let directory =
+        Path::new(mount.split(' ').nth(4)?).join(format!("agar-birth-{}", std::process::id()));
+    fs_err::create_dir(&directory).ok().map(|()| directory)
+}
+
+#[test]
+fn a_process_can_be_born_into_a_group_of_version_2() {
+    use crate::syscall::{self, Fork};
+    let Some(directory) = real_group_of_two() else {
+        agar_testkit::skip!("cgroup", "no group of version 2 for this user");
+    };
+    let cradle = fs_err::File::open(&directory).unwrap().into_file().into();
+    let Fork::Parent { pid, handle: _ } = syscall::fork_into(0, Some(&cradle)).unwrap() else {
+        loop {
+            // Until it is killed; nothing else may be done in a copy of one of several threads.
+            rustix::thread::sched_yield();
+        }
+    };
+    let inside = fs_err::read_to_string(directory.join("cgroup.procs")).unwrap();
+    syscall::signal_one(pid, libc::SIGKILL);
+    syscall::wait_for(pid, rustix::process::WaitOptions::empty()).unwrap();
+    assert_eq!(inside, format!("{pid}\n"));
+    assert_eq!(remove_recorded(&[directory]), Vec::<PathBuf>::new());
+}

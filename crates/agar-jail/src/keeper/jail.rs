@@ -2,6 +2,7 @@
 
 use super::limits::Guard;
 use super::{CLIENT_FD, CONFIG_FD, INIT_WORD};
+use crate::cgroup::{Group, GroupError};
 use crate::client::{self, KeeperConfig};
 use crate::machine::Machine;
 use crate::mount::{During, Failed};
@@ -13,7 +14,7 @@ use crate::wire::Raw;
 use crate::{detach, init, raise};
 use agar_core::walls::{Network, Tier};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fd::{AsFd as _, OwnedFd};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use std::io;
 use std::path::Path;
@@ -50,7 +51,7 @@ const ALWAYS: i32 = libc::CLONE_NEWUSER
 pub(super) fn ahead(staging: &Path) -> Option<Early> {
     let plan = plan::ahead(&Machine::read().ok()?, staging).ok()?;
     let (near, far) = socket_pair().ok()?;
-    match syscall::fork_into(namespaces(&plan.policy)).ok()? {
+    match syscall::fork_into(namespaces(&plan.policy), None).ok()? {
         Fork::Child => init::early(&plan, &far),
         Fork::Parent { pid, handle } => {
             map_ids(pid, plan.ids).ok()?;
@@ -78,14 +79,20 @@ impl Jail {
         // From here on whoever looks sees that the sandbox has a keeper. If the client died before,
         // somebody may have looked already, and cleared the sandbox away.
         refuse_if_hung_up(client)?;
-        let (mut guard, notes) = Guard::new(config)?;
+        let (guard, notes) = Guard::new(config)?;
         raise::before(&config.plan)?;
-        let (pid, handle, socket) = start_init(config, early)?;
-        protocol::send_bytes(&socket, b"g", &[file.as_fd()])
-            .during(|| "let the init go on".into())?;
-        // While it mounts: a group takes a process in only after the kernel's readers moved on,
-        // which can be milliseconds, and no command is started before both are done.
-        guard.take_in(pid)?;
+        // Bubblewrap is moved, with all it started, when it has done its work.
+        let group = guard.group().filter(|_| config.plan.root != Root::Helper);
+        let cradle = group.and_then(Group::cradle);
+        let (pid, handle, socket) = start_init(config, early, (group, cradle.as_ref()))?;
+        // With its plan the init gets what it enters its other groups by, before anything else.
+        let doors = group.map_or(Ok(Vec::new()), Group::doors);
+        let doors = doors.map_err(|error| group_failed(&error))?;
+        let given: Vec<BorrowedFd<'_>> = std::iter::once(file)
+            .chain(&doors)
+            .map(AsFd::as_fd)
+            .collect();
+        protocol::send_bytes(&socket, b"g", &given).during(|| "let the init go on".into())?;
         Ok(Self {
             pid,
             handle,
@@ -127,6 +134,13 @@ impl Jail {
     }
 }
 
+pub(super) fn group_failed(error: &GroupError) -> Failed {
+    Failed {
+        step: error.to_string(),
+        errno: libc::EACCES,
+    }
+}
+
 fn namespaces(policy: &Policy) -> i32 {
     if policy.tier != Tier::Full {
         return 0;
@@ -141,11 +155,15 @@ fn namespaces(policy: &Policy) -> i32 {
 fn start_init(
     config: &KeeperConfig,
     early: Option<Early>,
+    (group, cradle): (Option<&Group>, Option<&OwnedFd>),
 ) -> Result<(i32, OwnedFd, OwnedFd), Failed> {
     let wanted = namespaces(&config.plan.policy);
     match early {
+        // To be born in a group is quicker than to be moved there, by more than was done early.
         Some(early)
-            if wanted == namespaces(&early.plan.policy) && config.plan.continues(&early.plan) =>
+            if cradle.is_none()
+                && wanted == namespaces(&early.plan.policy)
+                && config.plan.continues(&early.plan) =>
         {
             return Ok((early.pid, early.handle, early.near));
         }
@@ -157,9 +175,16 @@ fn start_init(
     let (pid, handle) = match config.plan.root {
         Root::Helper => start_helper(config, &far)?,
         Root::ReadOnly | Root::Staged | Root::Host => {
-            match syscall::fork_into(wanted).during(|| "make new namespaces".into())? {
+            let (fork, placed) = fork_into(wanted, cradle)?;
+            match fork {
                 Fork::Child => init::main(config, &far),
-                Fork::Parent { pid, handle } => (pid, handle),
+                Fork::Parent { pid, handle } => {
+                    if let (Some(group), false) = (group, placed) {
+                        let moved = group.attach(pid.cast_unsigned());
+                        moved.map_err(|error| group_failed(&error))?;
+                    }
+                    (pid, handle)
+                }
             }
         }
     };
@@ -167,6 +192,19 @@ fn start_init(
         map_ids(pid, config.plan.ids)?;
     }
     Ok((pid, handle, near))
+}
+
+/// Forks, into the group's directory in version 2 where that can be done; says whether nothing is
+/// left to do about it.
+fn fork_into(namespaces: i32, cradle: Option<&OwnedFd>) -> Result<(Fork, bool), Failed> {
+    if cradle.is_some()
+        && let Ok(fork) = syscall::fork_into(namespaces, cradle)
+    {
+        return Ok((fork, true));
+    }
+    // Linux before 5.7 knows nothing of it.
+    let fork = syscall::fork_into(namespaces, None).during(|| "make new namespaces".into())?;
+    Ok((fork, cradle.is_none()))
 }
 
 /// Has bubblewrap put the tree together and start this program in it as the init.

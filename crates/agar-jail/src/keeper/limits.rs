@@ -73,25 +73,16 @@ impl Guard {
         self.group.is_some()
     }
 
-    /// Puts the init, and so all it starts, under the limits.
-    pub(super) fn take_in(&mut self, pid: i32) -> Result<(), Failed> {
+    /// Puts a process under the limits that has started others before it could be put anywhere:
+    /// bubblewrap, and the init in it.
+    pub(super) fn take_in_all(&mut self, pid: i32) -> Result<(), Failed> {
         let Some(group) = &self.group else {
             return Ok(());
         };
-        group.attach(pid.cast_unsigned()).map_err(|error| Failed {
-            step: error.to_string(),
-            errno: libc::EACCES,
-        })
-    }
-
-    /// The same for a process that has started others before it could be put anywhere: bubblewrap,
-    /// and the init in it.
-    pub(super) fn take_in_all(&mut self, pid: i32) -> Result<(), Failed> {
-        if self.group.is_none() {
-            return Ok(());
-        }
         for below in self.watch.below(pid.cast_unsigned()) {
-            self.take_in(below.cast_signed())?;
+            group
+                .attach(below)
+                .map_err(|error| super::jail::group_failed(&error))?;
         }
         Ok(())
     }
@@ -322,14 +313,20 @@ fn note_down(sandbox: &Path, directories: Vec<PathBuf>) -> Result<(), Failed> {
     super::runs::write_file(&sandbox.join(NOTED), &text).during(step)
 }
 
+/// Where the control groups of a sandbox are, or were.
+pub(super) fn noted(sandbox: &Path) -> Vec<PathBuf> {
+    let text = crate::machine::fs_err_read(&sandbox.join(NOTED)).unwrap_or_default();
+    let directories: Vec<Raw> = serde_json::from_slice(&text).unwrap_or_default();
+    directories.into_iter().map(PathBuf::from).collect()
+}
+
 /// Removes the control groups of a sandbox whose keeper is gone. Gives those that would not go.
 pub(super) fn remove_noted(sandbox: &Path) -> Vec<PathBuf> {
-    let noted = sandbox.join(NOTED);
-    let Ok(text) = crate::machine::fs_err_read(&noted) else {
+    let directories = noted(sandbox);
+    if directories.is_empty() {
         return Vec::new();
-    };
-    let directories: Vec<Raw> = serde_json::from_slice(&text).unwrap_or_default();
-    let directories: Vec<PathBuf> = directories.into_iter().map(PathBuf::from).collect();
+    }
+    let noted = sandbox.join(NOTED);
     let left = crate::cgroup::remove_recorded(&directories);
     if left.is_empty() {
         // Gone or not, nothing is to be done about it any more.
