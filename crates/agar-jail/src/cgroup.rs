@@ -18,7 +18,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 pub(crate) use group::enter;
-pub use group::{Group, GroupUsage, remove_recorded};
+pub use group::{Group, remove_recorded};
 
 /// The directory that holds the groups of all sandboxes, in each hierarchy.
 const HOME: &str = "agar";
@@ -58,18 +58,20 @@ enum Controller {
     Pids,
     /// Freezing and killing: version 2 without any controller, or the freezer of version 1.
     Core,
-    /// Processor time used, where version 1 keeps it apart.
-    CpuAccount,
 }
 
 impl Controller {
-    const ALL: [Self; 5] = [
-        Self::Memory,
-        Self::Cpu,
-        Self::Pids,
-        Self::Core,
-        Self::CpuAccount,
-    ];
+    const ALL: [Self; 4] = [Self::Memory, Self::Cpu, Self::Pids, Self::Core];
+
+    /// Whether a group with these limits has any use for it.
+    const fn serves(self, limits: &Limits) -> bool {
+        match self {
+            Self::Memory => limits.memory_bytes.is_some(),
+            Self::Cpu => limits.cpu_percent.is_some(),
+            Self::Pids => limits.processes.is_some(),
+            Self::Core => true,
+        }
+    }
 
     /// What version 1 calls it.
     const fn legacy_name(self) -> &'static str {
@@ -78,7 +80,6 @@ impl Controller {
             Self::Cpu => "cpu",
             Self::Pids => "pids",
             Self::Core => "freezer",
-            Self::CpuAccount => "cpuacct",
         }
     }
 }

@@ -36,18 +36,6 @@ struct Part {
     late: Option<Hierarchy>,
 }
 
-/// What a group has used so far.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct GroupUsage {
-    /// The most memory at once, where the kernel keeps it; what counts as memory includes files in
-    /// memory and the page cache that the group filled.
-    pub memory_peak_bytes: Option<u64>,
-    /// Memory now.
-    pub memory_bytes: Option<u64>,
-    /// Processor time of all its processes, in microseconds.
-    pub cpu_us: Option<u64>,
-}
-
 impl Group {
     pub(super) fn create(
         places: &[(Controller, Hierarchy)],
@@ -59,7 +47,8 @@ impl Group {
             enforced: Vec::new(),
             missing: Vec::new(),
         };
-        for (controller, hierarchy) in places {
+        let serving = places.iter().filter(|(one, _)| one.serves(limits));
+        for (controller, hierarchy) in serving {
             let directory = hierarchy.home().join(name);
             if let Some(part) = group
                 .parts
@@ -213,29 +202,16 @@ impl Group {
         })
     }
 
-    /// What the group has used so far.
-    pub fn usage(&self) -> GroupUsage {
-        let memory = self.part(Controller::Memory).ok();
-        let number = |modern: &str, legacy: &str| {
-            let part = memory?;
-            let name = if part.unified { modern } else { legacy };
-            text::number(&part.directory.join(name))
-        };
-        GroupUsage {
-            memory_peak_bytes: number("memory.peak", "memory.max_usage_in_bytes"),
-            memory_bytes: number("memory.current", "memory.usage_in_bytes"),
-            cpu_us: self.cpu_us(),
-        }
-    }
-
-    fn cpu_us(&self) -> Option<u64> {
-        let part = self.part(Controller::CpuAccount).ok()?;
-        if part.unified {
-            text::keyed(&part.directory.join("cpu.stat"), "usage_usec")
+    /// The most memory that it used at once, where it is limited and the kernel keeps it; what counts
+    /// as memory includes files in memory and the page cache that the group filled.
+    pub fn memory_peak_bytes(&self) -> Option<u64> {
+        let part = self.part(Controller::Memory).ok()?;
+        let name = if part.unified {
+            "memory.peak"
         } else {
-            text::number(&part.directory.join("cpuacct.usage"))
-                .map(|nanoseconds| nanoseconds / 1000)
-        }
+            "memory.max_usage_in_bytes"
+        };
+        text::number(&part.directory.join(name))
     }
 
     /// Whether the kernel killed a process because the memory limit was reached.

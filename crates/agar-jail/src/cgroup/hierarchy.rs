@@ -172,7 +172,7 @@ impl Hierarchy {
         match &self.version {
             Version::One(controllers) => controllers.iter().any(|one| one == name),
             Version::Two(controllers) => match controller {
-                Controller::Core | Controller::CpuAccount => true,
+                Controller::Core => true,
                 Controller::Memory | Controller::Cpu | Controller::Pids => {
                     controllers.iter().any(|one| one == name)
                 }

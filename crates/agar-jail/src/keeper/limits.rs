@@ -90,7 +90,7 @@ impl Guard {
     /// The sandbox is empty: removes what was made for it.
     pub(super) fn let_go(&mut self, sandbox: &Path) {
         if let Some(group) = self.group.take() {
-            self.peak = self.peak.max(group.usage().memory_peak_bytes.unwrap_or(0));
+            self.peak = self.peak.max(group.memory_peak_bytes().unwrap_or(0));
             // What could not be removed is swept by the next command.
             if group.remove().is_empty() {
                 let _ = rustix::fs::unlink(sandbox.join(NOTED));
@@ -200,7 +200,7 @@ impl Guard {
     fn refused_by_kernel(&mut self, init: u32) -> Option<Breach> {
         let group = self.group.as_ref()?;
         if let (Some(limit), true) = (self.limits.memory_bytes, group.oom_happened()) {
-            let seen = group.usage().memory_peak_bytes.unwrap_or(limit.0);
+            let seen = group.memory_peak_bytes().unwrap_or(limit.0);
             let culprit = self
                 .watch
                 .sample(init, None)
@@ -262,10 +262,7 @@ impl Guard {
 
     /// The most memory that was seen in use at once.
     pub(super) fn memory_peak(&self) -> Option<u64> {
-        let group = self
-            .group
-            .as_ref()
-            .and_then(|group| group.usage().memory_peak_bytes);
+        let group = self.group.as_ref().and_then(Group::memory_peak_bytes);
         group.or_else(|| (self.peak > 0).then_some(self.peak))
     }
 
