@@ -1,6 +1,6 @@
 //! The ways in which running a cell can fail, each by its name.
 
-use agar_core::fault::{Fault, Kind};
+use agar_core::fault::{Fault, Kind, Remedy};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -185,6 +185,13 @@ impl Fault for CellError {
             Self::Engine(_) => Kind::Internal,
         }
     }
+
+    fn remedy(&self) -> Option<Remedy> {
+        if let Self::NoRoom(error) = self {
+            return error.remedy();
+        }
+        None
+    }
 }
 
 /// What a process can run out of by keeping cells alive.
@@ -203,12 +210,23 @@ pub enum Room {
 
 /// There is no room for what was asked; nothing was started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("cannot keep another cell alive: {} are used up ({limit} may be used)", .room.name())]
+#[error("cannot keep another cell alive: {}; {}", self.words(), .room.advice())]
 pub struct NoRoom {
     /// What is used up.
     pub room: Room,
-    /// What may be used of it, in its own unit.
+    /// What may be used of it, in its own unit; zero where the machine leaves nothing, or does not
+    /// say how much.
     pub limit: u64,
+}
+
+impl NoRoom {
+    fn words(&self) -> String {
+        let (name, limit) = (self.room.name(), self.limit);
+        match limit {
+            0 => format!("this machine leaves no {name} for it"),
+            limit => format!("all {limit} {name} that cells may use are taken"),
+        }
+    }
 }
 
 impl Room {
@@ -220,10 +238,74 @@ impl Room {
             Self::Places => "places",
         }
     }
+
+    /// What to do about it.
+    const fn advice(self) -> &'static str {
+        match self {
+            Self::Mappings => {
+                "let cells sleep or end, or raise `vm.max_map_count` (`sysctl -w vm.max_map_count=262144`)"
+            }
+            Self::Descriptors => {
+                "let cells end, or raise the limit of open files (`ulimit -n 65536`) and start again"
+            }
+            Self::Memory => {
+                "let cells sleep or end, give them less memory (`memory_pages_max`), or run where more is free"
+            }
+            Self::Places => "let cells sleep or end: the engine has places for no more at once",
+        }
+    }
+
+    /// The same as a command, where there is one.
+    fn remedy(self) -> Option<Remedy> {
+        let line = match self {
+            Self::Mappings => "sysctl -w vm.max_map_count=262144",
+            Self::Descriptors => "ulimit -n 65536",
+            Self::Memory | Self::Places => return None,
+        };
+        Some(Remedy::Command {
+            line: line.to_owned(),
+        })
+    }
 }
 
 impl Fault for NoRoom {
     fn kind(&self) -> Kind {
         Kind::Limit
+    }
+
+    fn remedy(&self) -> Option<Remedy> {
+        self.room.remedy()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_room_says_what_is_taken_and_what_to_do() {
+        let said = |room, limit| NoRoom { room, limit }.to_string();
+        assert_eq!(
+            said(Room::Descriptors, 12),
+            "cannot keep another cell alive: all 12 file descriptors that cells may use are taken; \
+             let cells end, or raise the limit of open files (`ulimit -n 65536`) and start again"
+        );
+        for room in [
+            Room::Mappings,
+            Room::Descriptors,
+            Room::Memory,
+            Room::Places,
+        ] {
+            let none = said(room, 0);
+            assert!(
+                none.contains("leaves no") && none.contains("let cells"),
+                "{none}"
+            );
+        }
+        let error = CellError::NoRoom(NoRoom {
+            room: Room::Mappings,
+            limit: 1,
+        });
+        assert!(matches!(error.remedy(), Some(Remedy::Command { .. })));
     }
 }
