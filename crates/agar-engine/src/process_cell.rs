@@ -7,10 +7,11 @@
 use crate::relay::{Control, Controls, Sink, Source, Streams};
 use crate::run::{Afterwards, RunRequest, run};
 use crate::{Command, Engine, SandboxOptions, Surroundings};
-use agar_evolve::{Language, Launcher, Life};
+use agar_evolve::{Ahead, Language, Launcher, Life, Zygote};
 use std::ffi::OsString;
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 use std::thread::JoinHandle;
 
 /// Starts programs in sandboxes.
@@ -40,10 +41,28 @@ impl Sandboxes {
     pub fn of_language(engine: &Engine, options: SandboxOptions, language: Language) -> Self {
         Self::new(engine, options, language.command())
     }
+
+    /// Individuals of this language with little to wait for: forks of one program that has imported
+    /// these modules, or, where the language cannot fork, programs of their own of which the next is
+    /// always ready.
+    pub fn warm(
+        engine: &Engine,
+        options: SandboxOptions,
+        language: Language,
+        modules: &[&str],
+    ) -> Arc<dyn Launcher> {
+        if let Some(command) = language.zygote(modules) {
+            let program = Self::new(engine, options, command);
+            return Arc::new(Zygote::new(Arc::new(program)));
+        }
+        let each = Self::of_language(engine, options, language);
+        Arc::new(Ahead::new(Arc::new(each)))
+    }
 }
 
 impl Launcher for Sandboxes {
-    fn launch(&self, stream: UnixStream) -> Result<Box<dyn Life>, String> {
+    fn launch(&self) -> Result<(UnixStream, Box<dyn Life>), String> {
+        let (ours, stream) = UnixStream::pair().map_err(|error| error.to_string())?;
         let (wake, woken) = UnixStream::pair().map_err(|error| error.to_string())?;
         let this = self.clone();
         // An engine belongs to one thread, and a run lasts as long as its program.
@@ -51,10 +70,11 @@ impl Launcher for Sandboxes {
         let thread = named
             .spawn(move || this.run(&stream, woken))
             .map_err(|error| error.to_string())?;
-        Ok(Box::new(Running {
+        let running = Running {
             wake: Some(wake),
             thread: Some(thread),
-        }))
+        };
+        Ok((ours, Box::new(running)))
     }
 }
 

@@ -17,13 +17,23 @@
 //! state 12 2⏎…a state of schema 2…    ▶  ok 0⏎
 //! ```
 //!
-//! [`Language`] carries small programs that speak this and run code which defines `evaluate(bytes)`,
-//! `step(bytes)`, `save()` and `load(bytes, schema)`, as far as it wants to be asked for them.
+//! [`Language`] carries small programs that speak this and run code which defines `evaluate(input)`,
+//! `step(message)`, `save()`, `load(state, schema)`, `migrate(state, schema)` and a number `SCHEMA`, as
+//! far as it wants to be asked for them. Python passes bytes, Node text.
+//!
+//! # Where they come from
+//!
+//! A [`Launcher`] starts each program in a place of its own. [`Ahead`] has the next one ready, and a
+//! [`Zygote`] forks them all from one program.
 
+mod ahead;
 mod language;
 mod wire;
+mod zygote;
 
+pub use self::ahead::Ahead;
 pub use self::language::Language;
+pub use self::zygote::Zygote;
 
 use self::wire::{Reply, Wire};
 use crate::cell::{Condition, Metrics, State};
@@ -39,8 +49,8 @@ pub const PROCESS_WALL: Duration = Duration::from_secs(30);
 
 /// Starts programs, each where it cannot do harm.
 pub trait Launcher: Send + Sync {
-    /// Starts the program with this stream as its input and output.
-    fn launch(&self, stream: UnixStream) -> Result<Box<dyn Life>, String>;
+    /// Starts a program; whatever is written to the stream it reads, and the other way round.
+    fn launch(&self) -> Result<(UnixStream, Box<dyn Life>), String>;
 }
 
 /// A program that was started. Dropping it must end it, with everything that it started.
@@ -102,10 +112,9 @@ impl ProcessCell {
 
     /// A new process that has loaded the code. It is gone again if it does not.
     fn hatch(&self, code: &[u8]) -> Result<Box<Awake>, CellError> {
-        let unstarted = |reason: String| CellError::Unstarted { reason };
-        let (ours, theirs) = UnixStream::pair().map_err(|e| unstarted(e.to_string()))?;
-        let life = self.launcher.launch(theirs).map_err(unstarted)?;
-        let wire = Wire::new(ours);
+        let launched = self.launcher.launch();
+        let (stream, life) = launched.map_err(|reason| CellError::Unstarted { reason })?;
+        let wire = Wire::new(stream);
         let mut awake = Box::new(Awake { wire, life });
         match self.converse(&mut awake, ("load", code, None)) {
             Ok(_) => Ok(awake),

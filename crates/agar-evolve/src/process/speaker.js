@@ -39,6 +39,14 @@ function say(bytes) {
 // What the code prints must not be taken for an answer.
 const quiet = { log() {}, error() {}, warn() {}, info() {}, debug() {} };
 
+// Bytes and text as they are, nothing for nothing, data as JSON.
+function text(value) {
+  if (Buffer.isBuffer(value)) return value;
+  if (value === undefined || value === null) return "";
+  if (typeof value === "object") return JSON.stringify(value);
+  return String(value);
+}
+
 function answer(verb, data, schema) {
   if (verb === "load") {
     known = vm.createContext({ console: quiet, Buffer, TextEncoder, TextDecoder });
@@ -48,12 +56,15 @@ function answer(verb, data, schema) {
   const call = (name, ...given) => vm.runInContext(name, known)(...given);
   const has = (name) => vm.runInContext("typeof " + name, known) === "function";
   if (verb === "evaluate" || verb === "step") return [call(verb, data.toString())];
-  if (verb === "save") {
-    const version = vm.runInContext("typeof SCHEMA === 'number' ? SCHEMA : 0", known);
-    return [has("save") ? call("save") : "", version];
-  }
+  const version = vm.runInContext("typeof SCHEMA === 'number' ? SCHEMA >>> 0 : 0", known);
+  if (verb === "save") return [has("save") ? call("save") : "", version];
   if (verb === "state") {
-    if (has("load")) call("load", data.toString(), schema);
+    let state = data.toString();
+    if (schema !== version && has("migrate")) {
+      state = text(call("migrate", state, schema)).toString();
+      schema = version;
+    }
+    if (has("load")) call("load", state, schema);
     return [""];
   }
   throw new Error("unknown request: " + verb);
@@ -65,7 +76,7 @@ for (;;) {
   let said, head;
   try {
     const [result, schema] = answer(words[0], data, Number(words[2] || 0));
-    said = Buffer.isBuffer(result) ? result : Buffer.from(String(result));
+    said = Buffer.from(text(result));
     head = schema === undefined ? `ok ${said.length}\n` : `ok ${said.length} ${schema}\n`;
   } catch (error) {
     said = Buffer.from(String(error)).subarray(0, 4096);

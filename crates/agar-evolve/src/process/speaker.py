@@ -21,6 +21,8 @@ def answer(verb, data, schema):
     if verb == "save":
         return (known["save"]() if "save" in known else b""), known.get("SCHEMA", 0)
     if verb == "state":
+        if schema != known.get("SCHEMA", 0) and "migrate" in known:
+            data, schema = known["migrate"](data, schema), known.get("SCHEMA", 0)
         if "load" in known:
             known["load"](data, schema)
         return b"", None
