@@ -15,6 +15,7 @@ mod beneath;
 mod blueprint;
 mod changes;
 pub mod check;
+pub mod compile;
 pub mod config;
 pub mod copy_files;
 pub mod create;

@@ -105,10 +105,15 @@ impl Desk {
     }
 
     pub(crate) fn engine(&self) -> Engine {
+        self.engine_with_path("/usr/local/bin:/usr/bin:/bin".as_ref())
+    }
+
+    /// The engine of somebody who finds programs here.
+    pub(crate) fn engine_with_path(&self, path: &Path) -> Engine {
         let environment = [
             ("HOME", self.home()),
             ("XDG_RUNTIME_DIR", self.runtime()),
-            ("PATH", PathBuf::from("/usr/local/bin:/usr/bin:/bin")),
+            ("PATH", path.to_owned()),
             ("API_TOKEN", PathBuf::from("swordfish")),
         ];
         let environment = environment

@@ -6,6 +6,7 @@
 
 mod checking;
 mod clearing;
+mod compiling;
 mod desk;
 mod evolution;
 mod grounding;
@@ -18,3 +19,4 @@ mod running;
 mod settling;
 mod travelling;
 mod undoing;
+mod zygotes;
