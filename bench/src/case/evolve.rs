@@ -1,4 +1,4 @@
-//! Cells: what a life costs, a swap, a hundred thousand alive, an evaluation, a kill.
+//! Cells: what a life costs, a script's, a swap, a hundred thousand alive, an evaluation, a kill.
 //!
 //! Compiled only with the feature `evolve`: the engines behind cells take minutes to build.
 
@@ -8,6 +8,7 @@ mod life;
 mod look;
 mod peer;
 mod rate;
+mod script;
 mod swap;
 
 use crate::table::Row;
@@ -25,6 +26,7 @@ const TIMES: usize = 1_000;
 pub(crate) fn run() -> Result<Vec<Row>> {
     let mut rows = life::run()?;
     rows.extend(swap::run()?);
+    rows.extend(script::run()?);
     rows.extend(kill::run()?);
     rows.extend(rate::run()?);
     rows.extend(alive::run()?);

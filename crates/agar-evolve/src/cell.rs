@@ -10,7 +10,8 @@
 //!   └──a run ends half-way──▶ crashed ──restart┘
 //! ```
 
-mod converse;
+mod birth;
+pub(crate) mod converse;
 mod dormant;
 mod image;
 mod mailbox;
@@ -25,16 +26,18 @@ pub use self::record::{Answer, CellId, Condition, Info, Metrics, Spec, State};
 pub use self::swap::{Migration, Migrator, Probe, Swap, SwapError, SwapStep};
 pub use self::version::{History, RollbackState, VERSIONS_KEPT, Version};
 
+use self::birth::note_growth;
 use self::converse::{EVALUATE, INIT, LOAD, Reply, SAVE, SCHEMA, STEP, Talk, Verb};
 use self::image::Image;
-use self::run::{explain, run_once};
+use self::run::explain;
+pub(crate) use self::run::run_once;
 use self::version::Versions;
 use crate::budget::Permit;
 use crate::engine::host::{Artifact, Halt};
 use crate::engine::{Instance, Tier};
 use crate::failure::CellError;
 use crate::genome::Genome;
-use crate::incubator::{Hatch, Incubator};
+use crate::incubator::Incubator;
 use crate::limits::Limits;
 use crate::value::{Value, ValueType};
 use agar_core::seam::Timestamp;
@@ -90,19 +93,6 @@ impl Cell {
         Ok(cell)
     }
 
-    /// A fresh instance in the cell's own surroundings.
-    fn hatch(&self, genome: &Genome) -> Result<(Instance, Permit), CellError> {
-        let (mut instance, permit) = match self.incubator.hatch(genome) {
-            Ok(hatched) => hatched,
-            Err(Hatch::NoRoom(error)) => return Err(CellError::NoRoom(error)),
-            Err(Hatch::Halt(halt)) => return Err(self.explain(halt)),
-        };
-        let host = instance.host();
-        host.random = self.spec.seed;
-        host.cases.clone_from(&self.spec.cases);
-        Ok((instance, permit))
-    }
-
     /// Brings the genome to life as if for the first time.
     fn begin(&mut self) -> Result<(), CellError> {
         let (instance, permit) = self.hatch(&self.genome)?;
@@ -111,16 +101,12 @@ impl Cell {
             return Ok(());
         }
         let params = std::mem::take(&mut self.spec.params);
-        let said = self.run(|talk| talk.tell(INIT, &params, None));
+        let said = self.run(|talk| talk.persuade(INIT, &params, &[]));
         self.spec.params = params;
-        match said {
-            Ok(0) => Ok(()),
-            Ok(code) => {
-                self.body = Body::Crashed;
-                Err(CellError::Refused(format!("`init` answered {code}")))
-            }
-            Err(error) => Err(error),
-        }
+        said?.map_err(|words| {
+            self.body = Body::Crashed;
+            CellError::Refused(words)
+        })
     }
 
     /// Its name.
@@ -286,10 +272,9 @@ impl Cell {
 
     /// Gives the genome a state that it, or an older form of it, saved.
     pub fn load(&mut self, state: &State) -> Result<(), CellError> {
-        match self.run(|talk| talk.tell(LOAD, &state.bytes, Some(state.schema)))? {
-            0 => Ok(()),
-            code => Err(CellError::Refused(format!("`load` answered {code}"))),
-        }
+        let schema = [state.schema.cast_signed()];
+        let said = self.run(|talk| talk.persuade(LOAD, &state.bytes, &schema))?;
+        said.map_err(CellError::Refused)
     }
 
     /// Throws the instance away and begins anew: without state, in the same version, with the same
@@ -309,7 +294,7 @@ impl Cell {
                 reason: "it writes to its table or drops segments",
             }),
             Body::Awake(instance, _) => {
-                let image = Image::of(instance, facts);
+                let image = Image::of(instance, &self.genome);
                 self.metrics.hibernations += 1;
                 self.body = Body::Asleep(Box::new(image));
                 Ok(())
@@ -329,8 +314,9 @@ impl Cell {
         let Body::Asleep(image) = &self.body else {
             return Ok(());
         };
-        let (mut instance, permit) = self.hatch(&self.genome)?;
-        let put = image.put(&mut instance, self.genome.facts());
+        let (mut instance, permit) = self.unborn(&self.genome)?;
+        instance.host().cases.clone_from(&self.spec.cases);
+        let put = image.put(&mut instance, &self.genome);
         put.map_err(|halt| self.explain(halt))?;
         self.body = Body::Awake(instance, permit);
         Ok(())
@@ -347,11 +333,12 @@ impl Cell {
         if !due || !self.incubator.prefers_compiled(&self.genome) {
             return;
         }
-        let image = Image::of(instance, facts);
-        let Ok((mut instance, permit)) = self.hatch(&self.genome) else {
+        let image = Image::of(instance, &self.genome);
+        let Ok((mut instance, permit)) = self.unborn(&self.genome) else {
             return;
         };
-        if instance.tier() == Tier::Heavy && image.put(&mut instance, facts).is_ok() {
+        instance.host().cases.clone_from(&self.spec.cases);
+        if instance.tier() == Tier::Heavy && image.put(&mut instance, &self.genome).is_ok() {
             self.body = Body::Awake(instance, permit);
         }
     }
@@ -402,13 +389,7 @@ impl Cell {
         if instance.tier() == Tier::Light {
             self.genome.code().note_work(ran.instructions);
         }
-        let size = instance.memory().len();
-        if facts
-            .memory
-            .is_some_and(|memory| size > (memory.initial as usize) << 16)
-        {
-            permit.grow_to(Incubator::live_bytes(size));
-        }
+        note_growth(instance, facts, permit);
         Ok(ran.outcome)
     }
 

@@ -71,6 +71,8 @@ pub enum Source<'a> {
     Wat(&'a str),
     /// An expression.
     Tree(&'a Tree),
+    /// JavaScript.
+    JavaScript(&'a str),
 }
 
 /// Where an individual comes from.
@@ -217,6 +219,7 @@ impl Dish {
             Source::Wasm(bytes) => Genome::from_wasm(bytes, &self.rules),
             Source::Wat(text) => Genome::from_wat(text, &self.rules),
             Source::Tree(tree) => Genome::from_tree(tree, &self.rules),
+            Source::JavaScript(text) => Genome::from_javascript(text, &self.rules),
         }
     }
 

@@ -11,12 +11,15 @@ mod piece;
 pub(crate) mod rebuild;
 mod refusal;
 mod rules;
+mod script;
 mod survey;
 
 pub use self::refusal::GenomeError;
 pub use self::rules::{Import, Operation, Operations, Rules};
 
-use self::survey::Survey;
+pub(crate) use self::script::Script;
+
+use self::survey::{Frames, Survey};
 use crate::tree::Tree;
 use crate::value::ValueType;
 use serde::{Deserialize, Serialize};
@@ -151,6 +154,7 @@ pub struct Genome(Arc<Contents>);
 /// What is not needed for an expression to live is made when somebody asks for it.
 struct Contents {
     tree: Option<Tree>,
+    script: Option<Script>,
     id: OnceLock<GenomeId>,
     wasm: OnceLock<Box<[u8]>>,
     module: OnceLock<Box<[u8]>>,
@@ -168,10 +172,20 @@ const SMALL_SLOTS: u32 = 1_024;
 impl Genome {
     /// Checks a WebAssembly module and gives it its counters.
     pub fn from_wasm(wasm: &[u8], rules: &Rules) -> Result<Self, GenomeError> {
-        let survey = survey::read(wasm, rules)?;
+        Self::surveyed(wasm, rules, Frames::Worst)
+    }
+
+    /// The same for a module of our own, whose frames are known not to be made to hurt.
+    pub(crate) fn from_own(wasm: &[u8], rules: &Rules) -> Result<Self, GenomeError> {
+        Self::surveyed(wasm, rules, Frames::Usual)
+    }
+
+    fn surveyed(wasm: &[u8], rules: &Rules, frames: Frames) -> Result<Self, GenomeError> {
+        let survey = survey::read(wasm, rules, frames)?;
         let module = rebuild::module(wasm, &survey, rules)?;
         Ok(Self(Arc::new(Contents {
             tree: None,
+            script: None,
             id: GenomeId::of(wasm).into(),
             wasm: OnceLock::from(Box::<[u8]>::from(wasm)),
             module: OnceLock::from(module.into_boxed_slice()),
@@ -209,12 +223,63 @@ impl Genome {
         }
         Ok(Self(Arc::new(Contents {
             tree: Some(tree.clone()),
+            script: None,
             id: OnceLock::new(),
             wasm: OnceLock::new(),
             module: OnceLock::new(),
             facts: facts_of_tree(tree),
             code: crate::engine::Code::default(),
         })))
+    }
+
+    /// JavaScript source, for an engine that all such genomes share. Whether it is JavaScript shows
+    /// when a cell first evaluates it, under the cell's limits.
+    pub fn from_javascript(source: &str, rules: &Rules) -> Result<Self, GenomeError> {
+        let script = Script::new(source, rules)?;
+        let engine = script.engine();
+        Ok(Self(Arc::new(Contents {
+            tree: None,
+            id: script.id().into(),
+            wasm: OnceLock::from(Box::<[u8]>::from(source.as_bytes())),
+            module: OnceLock::new(),
+            facts: engine.facts().clone(),
+            code: crate::engine::Code::default(),
+            script: Some(script),
+        })))
+    }
+
+    /// The genome of what [`Genome::wasm`] gave: a module by its first bytes, else JavaScript.
+    pub fn read(bytes: &[u8], rules: &Rules) -> Result<Self, GenomeError> {
+        match std::str::from_utf8(bytes) {
+            Ok(source) if !bytes.starts_with(b"\0asm") => Self::from_javascript(source, rules),
+            Ok(_) | Err(_) => Self::from_wasm(bytes, rules),
+        }
+    }
+
+    /// The source that it was made of, where it was made of JavaScript.
+    pub fn javascript(&self) -> Option<&str> {
+        self.script().map(Script::text)
+    }
+
+    /// The source that it was made of, where it was made of one, with its engine.
+    pub(crate) fn script(&self) -> Option<&Script> {
+        self.0.script.as_ref()
+    }
+
+    /// What engines load and keep for it: itself, or the engine of its language.
+    pub(crate) fn loaded(&self) -> &Self {
+        match self.script() {
+            Some(script) => script.engine(),
+            None => self,
+        }
+    }
+
+    /// Memory as it is at birth where that is known; nothing otherwise.
+    pub(crate) fn birth(&self) -> &[u8] {
+        match self.script() {
+            Some(script) => script.birth(),
+            None => &[],
+        }
     }
 
     /// The expression that it was made of, where it was made of a small one.
@@ -227,7 +292,7 @@ impl Genome {
         *self.0.id.get_or_init(|| GenomeId::of(self.wasm()))
     }
 
-    /// The code as it was given.
+    /// The code as it was given: the module, or the source.
     pub fn wasm(&self) -> &[u8] {
         let encoded = || self.tree().map(Tree::encoded).unwrap_or_default();
         self.0.wasm.get_or_init(|| encoded().into())
@@ -235,21 +300,25 @@ impl Genome {
 
     /// The code as engines load it.
     pub(crate) fn module(&self) -> &[u8] {
-        self.0.module.get_or_init(|| {
+        let own = || {
             // No rule can refuse a small expression; were one to, the engines would refuse nothing.
             let whole = Self::from_wasm(self.wasm(), &Rules::default());
             whole.map(|it| it.module().into()).unwrap_or_default()
-        })
+        };
+        match self.script() {
+            Some(script) => script.engine().module(),
+            None => self.0.module.get_or_init(own),
+        }
     }
 
     /// What is known of it.
     pub fn facts(&self) -> &Facts {
-        &self.0.facts
+        self.script().map_or(&self.0.facts, Script::facts)
     }
 
     /// What engines made of it.
     pub(crate) fn code(&self) -> &crate::engine::Code {
-        &self.0.code
+        &self.loaded().0.code
     }
 }
 

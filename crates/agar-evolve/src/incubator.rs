@@ -150,7 +150,7 @@ impl Incubator {
         genome: &Genome,
         compiled: &Arc<Shelved>,
     ) -> Result<(Instance, Permit), Hatch> {
-        let cost = match (Pool::of(genome.facts()), genome.facts().memory) {
+        let cost = match (Pool::of(genome), genome.facts().memory) {
             (Pool::Tiny, _) | (Pool::Standard, None) => Cost {
                 cells: 1,
                 memory: INSTANCE_BYTES * 4,
@@ -160,6 +160,13 @@ impl Incubator {
             (Pool::Standard, Some(_)) => Cost {
                 cells: 1,
                 memory: INSTANCE_BYTES * 8,
+                mappings: 3,
+                descriptors: 0,
+            },
+            // An interpreter touches much of its memory with its first steps.
+            (Pool::Script, _) => Cost {
+                cells: 1,
+                memory: SCRIPT_BYTES,
                 mappings: 3,
                 descriptors: 0,
             },
@@ -190,6 +197,9 @@ impl Incubator {
 
 /// What an interpreted instance takes beside its memory, about.
 const INSTANCE_BYTES: u64 = 2_048;
+
+/// What a compiled script takes, about.
+const SCRIPT_BYTES: u64 = 384 << 10;
 
 /// Why no instance came to life.
 #[derive(Debug)]

@@ -37,9 +37,19 @@
 //! | `load(pointer, length, schema: i32) -> i32` | take a state up; zero is yes | [`Cell::load`], [`Cell::swap`] |
 //! | `migrate(pointer, length, schema: i32) -> i64` | bring an older state into this form | [`Cell::swap`] |
 //! | `schema() -> i32` | the form that `save` writes | [`Cell::swap`] |
+//! | `why() -> i64` | the words for the last no of `init` or `load` | both |
 //!
 //! An answer of 64 bits is a pointer in the upper half and a length in the lower; the sign bit means
 //! that the genome refuses, and the bytes say why.
+//!
+//! # JavaScript
+//!
+//! A script ([`Genome::from_javascript`]) defines any of `init`, `evaluate`, `step`, `save`, `load` and
+//! `migrate` as functions, and a number `SCHEMA`. They take text (`load` and `migrate` a schema as well)
+//! and answer text, or data, which is passed on as JSON; a promise stands for what it comes to. An
+//! exception is a refusal in its words. `agar.input(index)`, `agar.emit(key, value)` and
+//! `agar.fuelLeft()` are the host's; `Math.random()` is the cell's sequence, and the clock stands still.
+//! The source is evaluated when a cell begins, before its seed and cases are there.
 //!
 //! # One answer, whatever the engine
 //!
@@ -90,7 +100,7 @@ pub use crate::genome::{
 pub use crate::incubator::{Engines, InUse, Incubator, Settings};
 pub use crate::limits::{INSTRUCTIONS_MAX, Limits, STACK_SLOTS_MAX};
 pub use crate::outside::{Mutator, NoChild, Question};
-pub use crate::process::{Language, Launcher, Life, PROCESS_WALL, ProcessCell};
+pub use crate::process::{Ahead, Language, Launcher, Life, PROCESS_WALL, ProcessCell, Zygote};
 pub use crate::search::{Plan, Search};
 pub use crate::task::{Bench, Task};
 pub use crate::tree::{Node, NotATree, Operator, Tree};

@@ -26,7 +26,7 @@ pub(crate) struct Verb {
     result: ValueType,
 }
 
-const fn verb(name: &'static str, params: usize, result: ValueType) -> Verb {
+pub(crate) const fn verb(name: &'static str, params: usize, result: ValueType) -> Verb {
     Verb {
         name,
         params,
@@ -41,6 +41,7 @@ pub(crate) const STEP: Verb = verb("step", 2, ValueType::I64);
 pub(crate) const SAVE: Verb = verb("save", 0, ValueType::I64);
 pub(crate) const LOAD: Verb = verb("load", 3, ValueType::I32);
 pub(crate) const MIGRATE: Verb = verb("migrate", 3, ValueType::I64);
+pub(crate) const WHY: Verb = verb("why", 0, ValueType::I64);
 pub(crate) const SCHEMA: Verb = verb("schema", 0, ValueType::I32);
 
 impl Verb {
@@ -86,12 +87,7 @@ impl Talk<'_> {
     }
 
     /// Writes the bytes into memory that the genome gives, and calls with their place and `more`.
-    pub(crate) fn tell(
-        &mut self,
-        verb: Verb,
-        bytes: &[u8],
-        more: Option<u32>,
-    ) -> Result<i64, Halt> {
+    pub(crate) fn tell(&mut self, verb: Verb, bytes: &[u8], more: &[i32]) -> Result<i64, Halt> {
         let length = i32::try_from(bytes.len());
         let length = length.map_err(|_| Halt::Stop(Stop::Convention("the input is too long")))?;
         let pointer = self.ask(ALLOC, &[length])?;
@@ -102,10 +98,28 @@ impl Talk<'_> {
             "`alloc` answers a place outside its memory",
         )))?;
         place.copy_from_slice(bytes);
-        match more {
-            None => self.ask(verb, &[pointer, length]),
-            Some(more) => self.ask(verb, &[pointer, length, more.cast_signed()]),
+        let arguments: Vec<i32> = [pointer, length].iter().chain(more).copied().collect();
+        self.ask(verb, &arguments)
+    }
+
+    /// Tells, and answers why not where the genome says no.
+    pub(crate) fn persuade(
+        &mut self,
+        verb: Verb,
+        bytes: &[u8],
+        more: &[i32],
+    ) -> Result<Result<(), String>, Halt> {
+        let code = self.tell(verb, bytes, more)?;
+        if code == 0 {
+            return Ok(Ok(()));
         }
+        if WHY.is_in(self.facts) {
+            let answer = self.ask(WHY, &[])?;
+            if let Reply::Refused(words) = self.read(answer)? {
+                return Ok(Err(words));
+            }
+        }
+        Ok(Err(format!("`{}` answered {code}", verb.name)))
     }
 
     /// Reads what an answer points at, counting it as output.
@@ -126,7 +140,7 @@ impl Talk<'_> {
 
     /// Passes bytes in and reads bytes out.
     pub(crate) fn exchange(&mut self, verb: Verb, bytes: &[u8]) -> Result<Reply, Halt> {
-        let answer = self.tell(verb, bytes, None)?;
+        let answer = self.tell(verb, bytes, &[])?;
         self.read(answer)
     }
 }

@@ -118,7 +118,7 @@ impl Cell {
             messages,
             last_ticket,
             image: match &self.body {
-                Body::Asleep(image) => Some(image.bytes()),
+                Body::Asleep(image) => Some(image.bytes(&self.genome)),
                 Body::Awake(..) | Body::Crashed => None,
             },
         })
@@ -131,7 +131,7 @@ impl Incubator {
         let mut kept = Vec::with_capacity(dormant.versions.len());
         for version in &dormant.versions {
             let number = version.number;
-            let genome = Genome::from_wasm(&version.wasm, rules)
+            let genome = Genome::read(&version.wasm, rules)
                 .map_err(|source| ReviveError::Genome { number, source })?;
             kept.push(super::Version {
                 number,
@@ -146,13 +146,13 @@ impl Incubator {
         let body = match &dormant.image {
             None => Body::Crashed,
             Some(bytes) => {
-                let image = Image::read(bytes, genome.facts()).ok_or(ReviveError::Damaged)?;
+                let image = Image::read(bytes, &genome).ok_or(ReviveError::Damaged)?;
                 Body::Asleep(Box::new(image))
             }
         };
         let limits = dormant.limits.within_bounds();
         let (waiting, last) = (dormant.messages.clone(), dormant.last_ticket);
-        Ok(Cell {
+        let cell = Cell {
             id: self.next_id(),
             genome,
             body,
@@ -168,6 +168,11 @@ impl Incubator {
                 params: dormant.params.clone(),
             }),
             incubator: self.clone(),
-        })
+        };
+        if cell.genome.script().is_some() {
+            // What a script defines is known once it was evaluated; it was, before it slept.
+            drop(cell.hatch(&cell.genome));
+        }
+        Ok(cell)
     }
 }

@@ -5,12 +5,12 @@
 
 use crate::engine::Instance;
 use crate::engine::host::Halt;
-use crate::genome::Facts;
+use crate::genome::Genome;
 use crate::value::{Value, ValueType};
 
 const PAGE: usize = 4_096;
 
-/// State, without the pages of memory that are empty.
+/// State, without the pages of memory that are empty, or as they were at a birth that is known.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Image {
     /// Size of the memory, in bytes.
@@ -23,8 +23,9 @@ pub(crate) struct Image {
 
 impl Image {
     /// Copies the state.
-    pub(crate) fn of(instance: &mut Instance, facts: &Facts) -> Self {
-        let globals = facts
+    pub(crate) fn of(instance: &mut Instance, genome: &Genome) -> Self {
+        let globals = genome
+            .facts()
             .globals
             .iter()
             .map(|(index, ty)| instance.global(*index).unwrap_or(Value::zero(*ty)))
@@ -34,7 +35,7 @@ impl Image {
         let (pages, _) = memory.as_chunks::<PAGE>();
         let pieces = (0..)
             .zip(pages)
-            .filter(|(_, page)| page.iter().any(|byte| *byte != 0))
+            .filter(|(index, page)| !is_as_at_birth(genome, *index, page))
             .map(|(index, page)| (index, Box::new(*page)))
             .collect();
         Self {
@@ -46,12 +47,13 @@ impl Image {
     }
 
     /// Gives a new instance of the same genome this state.
-    pub(crate) fn put(&self, instance: &mut Instance, facts: &Facts) -> Result<(), Halt> {
+    pub(crate) fn put(&self, instance: &mut Instance, genome: &Genome) -> Result<(), Halt> {
         let missing = self.length.saturating_sub(instance.memory().len());
         if missing > 0 {
             instance.grow((missing >> 16) as u64)?;
         }
-        for ((index, _), value) in facts.globals.iter().zip(&self.globals) {
+        let globals = &genome.facts().globals;
+        for ((index, _), value) in globals.iter().zip(&self.globals) {
             instance.set_global(*index, *value);
         }
         instance.host().random = self.random;
@@ -62,7 +64,9 @@ impl Image {
                 Some((_, piece)) => page.copy_from_slice(piece.as_slice()),
                 // What the genome's data segments put there, and it has cleared since. Looking
                 // first keeps untouched pages untouched.
-                None if page.iter().any(|byte| *byte != 0) => page.fill(0),
+                None if genome.birth().is_empty() && page.iter().any(|byte| *byte != 0) => {
+                    page.fill(0);
+                }
                 None => {}
             }
         }
@@ -70,9 +74,10 @@ impl Image {
     }
 
     /// All of it as bytes, from which [`Image::read`] makes the same.
-    pub(crate) fn bytes(&self) -> Vec<u8> {
+    pub(crate) fn bytes(&self, genome: &Genome) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(32 + self.size());
         for number in [
+            birth_mark(genome),
             self.length as u64,
             self.random,
             self.globals.len() as u64,
@@ -90,15 +95,18 @@ impl Image {
         bytes
     }
 
-    /// Reads what [`Image::bytes`] wrote of a genome with these facts; nothing where it is damaged.
-    pub(crate) fn read(mut bytes: &[u8], facts: &Facts) -> Option<Self> {
+    /// Reads what [`Image::bytes`] wrote of this genome; nothing where it is damaged, or relative to
+    /// another birth.
+    pub(crate) fn read(mut bytes: &[u8], genome: &Genome) -> Option<Self> {
+        let facts = genome.facts();
         let mut word = || -> Option<u64> {
             let (word, rest) = bytes.split_first_chunk::<8>()?;
             bytes = rest;
             Some(u64::from_le_bytes(*word))
         };
-        let [length, random, globals, pieces] = [word()?, word()?, word()?, word()?];
-        if globals != facts.globals.len() as u64 {
+        let [mark, length, random, globals, pieces] =
+            [word()?, word()?, word()?, word()?, word()?];
+        if mark != birth_mark(genome) || globals != facts.globals.len() as u64 {
             return None;
         }
         let globals: Option<Vec<Value>> = facts
@@ -162,5 +170,23 @@ fn value(ty: ValueType, bits: u64) -> Value {
         ValueType::I64 => Value::I64(bits.cast_signed()),
         ValueType::F32 => Value::F32(f32::from_bits(bits as u32)),
         ValueType::F64 => Value::F64(f64::from_bits(bits)),
+    }
+}
+
+/// Tells births that images are relative to apart; zero where they are relative to none.
+fn birth_mark(genome: &Genome) -> u64 {
+    let first = genome.script().and_then(|script| {
+        let id = script.engine().id();
+        id.bytes().first_chunk::<8>().copied()
+    });
+    first.map_or(0, u64::from_le_bytes)
+}
+
+/// Whether a page holds what a new instance holds there, as far as that is known.
+fn is_as_at_birth(genome: &Genome, index: u32, page: &[u8; PAGE]) -> bool {
+    let start = index as usize * PAGE;
+    match genome.birth().get(start..start + PAGE) {
+        Some(birth) => page.as_slice() == birth,
+        None => page.iter().all(|byte| *byte == 0),
     }
 }

@@ -9,13 +9,13 @@ use crate::limits::Limits;
 use std::time::Instant;
 
 /// What a run came to.
-pub(super) struct Ran<T> {
-    pub(super) outcome: Result<T, Halt>,
-    pub(super) instructions: u64,
+pub(crate) struct Ran<T> {
+    pub(crate) outcome: Result<T, Halt>,
+    pub(crate) instructions: u64,
 }
 
 /// One run of an instance under these limits.
-pub(super) fn run_once<T>(
+pub(crate) fn run_once<T>(
     instance: &mut Instance,
     facts: &Facts,
     limits: &Limits,

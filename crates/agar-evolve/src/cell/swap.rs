@@ -229,14 +229,12 @@ impl Cell {
             Some(self.migrated(&mut instance, swap, state, wanted)?)
         };
         let state = migrated.as_ref().unwrap_or(state);
-        let load = |talk: &mut Talk<'_>| talk.tell(LOAD, &state.bytes, Some(state.schema));
+        let schema = [state.schema.cast_signed()];
+        let load = |talk: &mut Talk<'_>| talk.persuade(LOAD, &state.bytes, &schema);
         let said = self.aside(&mut instance, &swap.genome, load);
-        match said.map_err(at(SwapStep::Load))? {
-            0 => Ok((instance, permit)),
-            code => Err(at(SwapStep::Load)(CellError::Refused(format!(
-                "`load` answered {code}"
-            )))),
-        }
+        said.and_then(|said| said.map_err(CellError::Refused))
+            .map_err(at(SwapStep::Load))?;
+        Ok((instance, permit))
     }
 
     /// Begins a genome that takes up no state as any other is begun.
@@ -244,15 +242,10 @@ impl Cell {
         if !INIT.is_in(genome.facts()) {
             return Ok(());
         }
-        let init = |talk: &mut Talk<'_>| talk.tell(INIT, &self.spec.params, None);
+        let init = |talk: &mut Talk<'_>| talk.persuade(INIT, &self.spec.params, &[]);
         let said = self.aside(instance, genome, init);
-        match said.map_err(at(SwapStep::Hatch))? {
-            0 => Ok(()),
-            code => {
-                let words = format!("`init` answered {code}");
-                Err(at(SwapStep::Hatch)(CellError::Refused(words)))
-            }
-        }
+        said.and_then(|said| said.map_err(CellError::Refused))
+            .map_err(at(SwapStep::Hatch))
     }
 
     fn migrated(
@@ -271,7 +264,8 @@ impl Cell {
             return Ok(state.clone());
         }
         let migrate = |talk: &mut Talk<'_>| {
-            let answer = talk.tell(MIGRATE, &state.bytes, Some(state.schema))?;
+            let schema = [state.schema.cast_signed()];
+            let answer = talk.tell(MIGRATE, &state.bytes, &schema)?;
             talk.read(answer)
         };
         let said = self.aside(instance, &swap.genome, migrate);

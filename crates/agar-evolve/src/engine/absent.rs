@@ -1,7 +1,7 @@
 //! In the place of the compiling engine, in builds without it: types that no value can have.
 
 use super::host::{Halt, Host};
-use crate::genome::{Facts, Genome};
+use crate::genome::Genome;
 use crate::value::Value;
 
 /// Where a compiled instance would live.
@@ -9,13 +9,15 @@ use crate::value::Value;
 pub(crate) enum Pool {
     Tiny,
     Standard,
+    Script,
 }
 
 impl Pool {
-    pub(crate) const fn of(facts: &Facts) -> Self {
-        match facts.memory {
-            None => Self::Tiny,
-            Some(_) => Self::Standard,
+    pub(crate) fn of(genome: &Genome) -> Self {
+        match (genome.script(), genome.facts().memory) {
+            (Some(_), _) => Self::Script,
+            (None, None) => Self::Tiny,
+            (None, Some(_)) => Self::Standard,
         }
     }
 }

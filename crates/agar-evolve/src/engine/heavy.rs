@@ -1,57 +1,26 @@
 //! wasmtime: compiles a genome once and runs it at the machine's speed.
 //!
-//! Two pools, as measured. The *tiny* one holds cells of at most one page of memory that cannot
-//! grow: their places lie side by side in one mapping, so that a hundred thousand cost hardly any
-//! mappings, at the price of explicit bounds checks. The *standard* one maps each memory from an
-//! image, which is fast for large ones and costs three mappings each.
-//!
-//! Neither keeps the memory of a cell that is gone: a cell that sleeps gives back what it took.
-//!
 //! There is no fuel and no epoch here: genomes bring their own counters, and ask the host for more.
+
+mod pool;
+
+pub(crate) use self::pool::Pool;
 
 use super::host::{Halt, Host, Stop, copy_cost};
 use crate::failure::Trap;
-use crate::genome::{Facts, Genome, Import, rebuild};
+use crate::genome::{Genome, Import, rebuild};
 use crate::value::{Value, ValueType};
+use std::sync::OnceLock;
 use wasmtime::{
-    Caller, Config, Engine, Error, Extern, Func, Global, InstanceAllocationStrategy, InstancePre,
-    Linker, Memory, Module, ModuleExport, PoolingAllocationConfig, Store, Val,
+    Caller, Config, Engine, Error, Extern, Func, Global, InstancePre, Linker, Memory, Module,
+    ModuleExport, Store, Val,
 };
-
-/// Places in the tiny pool.
-const TINY_PLACES: u32 = 131_072;
-/// Places in the standard pool.
-const STANDARD_PLACES: u32 = 16_384;
-/// Native stack for one run: twice what the genome's own counter allows at its highest setting.
-/// Threads that run cells must have this much to spare.
-const NATIVE_STACK: usize = 1 << 20;
-
-/// Which pool an instance lives in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Pool {
-    Tiny,
-    Standard,
-}
-
-impl Pool {
-    /// The pool for such a genome.
-    pub(crate) fn of(facts: &Facts) -> Self {
-        let fixed = facts
-            .memory
-            .is_none_or(|memory| memory.max <= 1 && memory.initial == memory.max);
-        let few = facts.functions_defined as usize + facts.functions.len() < 64;
-        if fixed && few && facts.table_elements.is_none() {
-            Self::Tiny
-        } else {
-            Self::Standard
-        }
-    }
-}
 
 /// Both compilers and pools.
 pub(crate) struct Heavy {
     tiny: Workshop,
     standard: Workshop,
+    script: OnceLock<Result<Workshop, Halt>>,
 }
 
 struct Workshop {
@@ -59,31 +28,38 @@ struct Workshop {
     linker: Linker<Host>,
 }
 
+impl Workshop {
+    fn new(config: &Config) -> Result<Self, Halt> {
+        let engine = Engine::new(config).map_err(|e| halt(&e))?;
+        let linker = linker(&engine).map_err(|e| halt(&e))?;
+        Ok(Self { engine, linker })
+    }
+}
+
 impl Heavy {
     /// Reserves the pools: address space, not memory.
     pub(crate) fn new() -> Result<Self, Halt> {
-        let workshop = |config: &Config| -> Result<Workshop, Error> {
-            let engine = Engine::new(config)?;
-            let linker = linker(&engine)?;
-            Ok(Workshop { engine, linker })
-        };
         Ok(Self {
-            tiny: workshop(&tiny()).map_err(|e| halt(&e))?,
-            standard: workshop(&standard()).map_err(|e| halt(&e))?,
+            tiny: Workshop::new(&pool::tiny())?,
+            standard: Workshop::new(&pool::standard())?,
+            script: OnceLock::new(),
         })
     }
 
-    fn workshop(&self, pool: Pool) -> &Workshop {
+    fn workshop(&self, pool: Pool) -> Result<&Workshop, Halt> {
         match pool {
-            Pool::Tiny => &self.tiny,
-            Pool::Standard => &self.standard,
+            Pool::Tiny => Ok(&self.tiny),
+            Pool::Standard => Ok(&self.standard),
+            Pool::Script => {
+                let workshop = self.script.get_or_init(|| Workshop::new(&pool::script()));
+                workshop.as_ref().map_err(Clone::clone)
+            }
         }
     }
 
     /// Compiles the genome.
     pub(crate) fn compile(&self, genome: &Genome) -> Result<Compiled, Halt> {
-        let facts = genome.facts();
-        let workshop = self.workshop(Pool::of(facts));
+        let workshop = self.workshop(Pool::of(genome))?;
         let module = Module::new(&workshop.engine, genome.module()).map_err(|e| halt(&e))?;
         let find = |name: &str| module.get_export_index(name);
         let exports = Exports {
@@ -97,60 +73,6 @@ impl Heavy {
             exports,
         })
     }
-}
-
-fn common() -> Config {
-    let mut config = Config::new();
-    config
-        .max_wasm_stack(NATIVE_STACK)
-        .wasm_simd(false)
-        .wasm_relaxed_simd(false)
-        .wasm_tail_call(false)
-        .wasm_multi_memory(false)
-        .wasm_memory64(false)
-        .wasm_extended_const(false)
-        .wasm_backtrace_max_frames(None)
-        .generate_address_map(false)
-        .native_unwind_info(false)
-        .concurrency_support(false);
-    config
-}
-
-fn tiny() -> Config {
-    let page = 64 << 10;
-    let mut pool = PoolingAllocationConfig::new();
-    pool.max_memory_size(page)
-        .total_memories(TINY_PLACES)
-        .total_core_instances(TINY_PLACES)
-        .max_core_instance_size(16 << 10)
-        .total_tables(1)
-        .table_elements(1);
-    let mut config = common();
-    config
-        .memory_reservation(page as u64)
-        .memory_guard_size(0)
-        .guard_before_linear_memory(false)
-        .memory_init_cow(false)
-        .allocation_strategy(InstanceAllocationStrategy::Pooling(pool));
-    config
-}
-
-fn standard() -> Config {
-    let most = 64 << 20;
-    let mut pool = PoolingAllocationConfig::new();
-    pool.max_memory_size(most)
-        .total_memories(STANDARD_PLACES)
-        .total_core_instances(STANDARD_PLACES)
-        .total_tables(STANDARD_PLACES)
-        .table_elements(1 << 10)
-        .max_unused_warm_slots(1_000);
-    let mut config = common();
-    config
-        .memory_reservation(most as u64)
-        .memory_guard_size(64 << 10)
-        .memory_init_cow(true)
-        .allocation_strategy(InstanceAllocationStrategy::Pooling(pool));
-    config
 }
 
 #[derive(Clone, Copy)]

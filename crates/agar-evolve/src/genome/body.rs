@@ -13,6 +13,7 @@
 use super::operator::{self, Bulk, Width};
 use super::refusal::GenomeError;
 use super::rules::{Operation, Operations, Rules};
+use super::survey::Frames;
 use std::ops::Range;
 use wasmparser::{
     FuncValidator, FunctionBody, Operator, OperatorsReader, ValidatorResources, WasmModuleResources,
@@ -114,7 +115,10 @@ pub(crate) fn read(
             seen: u64::from(held),
         });
     }
-    let slots = held.saturating_add(walk.instructions);
+    let slots = match context.frames {
+        Frames::Worst => held.saturating_add(walk.instructions),
+        Frames::Usual => held,
+    };
     let ty = validator
         .resources()
         .type_index_of_function(validator.index())
@@ -134,6 +138,7 @@ pub(crate) fn read(
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Context<'a> {
     pub(crate) rules: &'a Rules,
+    pub(crate) frames: Frames,
     /// Functions with a smaller index are imported.
     pub(crate) imported: u32,
     /// The function being read.

@@ -26,6 +26,12 @@ pub enum GenomeError {
         /// What is wrong with it.
         reason: String,
     },
+    /// The interpreter of its language does not come up: ours to mend.
+    #[error("cannot bring up the interpreter for the genome's language: {reason}")]
+    Interpreter {
+        /// What went wrong.
+        reason: String,
+    },
     /// Larger than the rules allow.
     #[error("the genome has {seen} {what}, more than the {limit} that the rules allow")]
     TooLarge {
@@ -70,6 +76,7 @@ impl Fault for GenomeError {
         match self {
             Self::Malformed { .. } | Self::Text { .. } | Self::Expression { .. } => Kind::Invalid,
             Self::TooLarge { .. } => Kind::Limit,
+            Self::Interpreter { .. } => Kind::Internal,
             Self::Import { .. }
             | Self::Start
             | Self::ReservedExport { .. }

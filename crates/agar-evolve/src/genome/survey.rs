@@ -61,6 +61,15 @@ pub(crate) struct Survey<'a> {
     pub(crate) operations: Operations,
 }
 
+/// How much of the stack a call is taken to hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Frames {
+    /// The most that a compiler could make of it: every instruction's result at once.
+    Worst,
+    /// Its locals and operands: what compilers make of code that nobody wrote to hurt.
+    Usual,
+}
+
 /// Refuses more than the limit.
 fn at_most(what: &'static str, limit: u64, seen: u64) -> Result<(), GenomeError> {
     if seen > limit {
@@ -70,11 +79,16 @@ fn at_most(what: &'static str, limit: u64, seen: u64) -> Result<(), GenomeError>
 }
 
 /// Reads the whole module.
-pub(crate) fn read<'a>(bytes: &'a [u8], rules: &Rules) -> Result<Survey<'a>, GenomeError> {
+pub(crate) fn read<'a>(
+    bytes: &'a [u8],
+    rules: &Rules,
+    frames: Frames,
+) -> Result<Survey<'a>, GenomeError> {
     at_most("bytes", rules.module_bytes_max as u64, bytes.len() as u64)?;
     let mut reading = Reading {
         survey: Survey::default(),
         rules,
+        frames,
         allocations: FuncValidatorAllocations::default(),
     };
     let mut validator = Validator::new_with_features(features());
@@ -101,6 +115,7 @@ pub(crate) fn read<'a>(bytes: &'a [u8], rules: &Rules) -> Result<Survey<'a>, Gen
 struct Reading<'a, 'r> {
     survey: Survey<'a>,
     rules: &'r Rules,
+    frames: Frames,
     allocations: FuncValidatorAllocations,
 }
 
@@ -271,6 +286,7 @@ impl<'a> Reading<'a, '_> {
         at_most("bytes in one function", limit, body.range().len() as u64)?;
         let context = Context {
             rules: self.rules,
+            frames: self.frames,
             imported: u32::try_from(self.survey.imports.len()).unwrap_or(u32::MAX),
             function: function.index,
         };

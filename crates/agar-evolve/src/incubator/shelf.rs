@@ -16,6 +16,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 type Key = (GenomeId, u32, u32);
 
 fn key(genome: &Genome) -> Key {
+    let genome = genome.loaded();
     let facts = genome.facts();
     let pages = facts.memory.map_or(0, |memory| memory.max);
     (genome.id(), pages, facts.table_elements.unwrap_or(0))
@@ -79,7 +80,7 @@ impl Shelf {
         }
         let heavy = self.heavy.get_or_init(Heavy::new).as_ref();
         let heavy = heavy.map_err(|halt| Hatch::Halt(halt.clone()))?;
-        let image = Pool::of(genome.facts()) == Pool::Standard && genome.facts().memory.is_some();
+        let image = Pool::of(genome) != Pool::Tiny && genome.facts().memory.is_some();
         let cost = Cost {
             cells: 0,
             mappings: 2,

@@ -20,11 +20,15 @@ mod fire;
 #[cfg(test)]
 mod genomes;
 #[cfg(test)]
+mod hostile_scripts;
+#[cfg(test)]
 mod kit;
 #[cfg(test)]
 mod neutral;
 #[cfg(test)]
 mod outside;
+#[cfg(test)]
+mod scripts;
 #[cfg(test)]
 mod states;
 #[cfg(test)]
