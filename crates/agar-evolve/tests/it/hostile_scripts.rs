@@ -75,7 +75,7 @@ const CORPUS: &[(&str, End)] = &[
     ("return JSON.parse('['.repeat(50000))", End::Stack),
     ("return eval('('.repeat(50000))", End::Stack),
     (
-        "let a = []; for (let i = 0; i < 50000; i++) a = [a]; return JSON.stringify(a)",
+        "let a = []; for (let i = 0; i < 5000; i++) a = [a]; return JSON.stringify(a)",
         End::Stack,
     ),
     // Output.
