@@ -104,8 +104,7 @@ impl Image {
             bytes = rest;
             Some(u64::from_le_bytes(*word))
         };
-        let [mark, length, random, globals, pieces] =
-            [word()?, word()?, word()?, word()?, word()?];
+        let [mark, length, random, globals, pieces] = [word()?, word()?, word()?, word()?, word()?];
         if mark != birth_mark(genome) || globals != facts.globals.len() as u64 {
             return None;
         }
