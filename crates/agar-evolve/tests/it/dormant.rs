@@ -65,8 +65,13 @@ fn what_is_damaged_is_refused() {
     none.versions.clear();
     let refused = incubator().revive(&none, &Rules::default());
     assert!(matches!(refused, Err(ReviveError::NoVersion)));
+    // Text would be a script, whose state looks otherwise.
+    let mut text = whole.clone();
+    text.versions[0].wasm = b"nonsense".to_vec();
+    let refused = incubator().revive(&text, &Rules::default());
+    assert!(matches!(refused, Err(ReviveError::Damaged)));
     let mut bad = whole;
-    bad.versions[0].wasm = b"nonsense".to_vec();
+    bad.versions[0].wasm = b"\0asm nonsense".to_vec();
     let refused = incubator().revive(&bad, &Rules::default());
     assert!(matches!(
         refused,
