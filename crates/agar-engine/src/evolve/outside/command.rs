@@ -85,11 +85,10 @@ impl Commands {
     }
 
     fn start(&self) -> Result<Talk, NoChild> {
-        let gone = |words: String| NoChild::Gone { words };
-        let (ours, theirs) = UnixStream::pair().map_err(|error| gone(error.to_string()))?;
-        let life = self.launcher.launch(theirs).map_err(gone)?;
+        let launched = self.launcher.launch();
+        let (stream, life) = launched.map_err(|words| NoChild::Gone { words })?;
         Ok(Talk {
-            stream: ours,
+            stream,
             life,
             read: Vec::new(),
         })
@@ -167,8 +166,9 @@ mod tests {
     }
 
     impl Launcher for Script {
-        fn launch(&self, mut stream: UnixStream) -> Result<Box<dyn Life>, String> {
+        fn launch(&self) -> Result<(UnixStream, Box<dyn Life>), String> {
             let answer = self.0;
+            let (ours, mut stream) = UnixStream::pair().map_err(|e| e.to_string())?;
             let reader = BufReader::new(stream.try_clone().map_err(|e| e.to_string())?);
             std::thread::spawn(move || {
                 let lines = reader.lines().map_while(Result::ok);
@@ -176,7 +176,7 @@ mod tests {
                     .zip(lines)
                     .for_each(|(number, _)| answer(number, &mut stream));
             });
-            Ok(Box::new(Ended))
+            Ok((ours, Box::new(Ended)))
         }
     }
 
