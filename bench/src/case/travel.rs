@@ -1,6 +1,6 @@
 //! Snapshots, returns and forks, beside the ways to copy a work tree.
 
-use super::{agar, clear, outside, world_of};
+use super::{agar, clear, outside, pool, world_of};
 use crate::inside;
 use crate::measure::{Contestant, Samples, in_turns, timed};
 use crate::table::{Row, compared};
@@ -33,6 +33,7 @@ pub(crate) fn run() -> Result<Vec<Row>> {
     let bench = Bench::new()?;
     let mut rows = bench.beside_copies()?;
     rows.extend(bench.forks()?);
+    rows.extend(pool::rows(&bench.engine)?);
     rows.extend(bench.running("10 files of 1 MB", 10, 1 << 20)?);
     rows.extend(bench.running("1,000 files of 10 KB", 1_000, 10 << 10)?);
     rows.extend(bench.looks()?);

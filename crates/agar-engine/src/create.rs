@@ -1,11 +1,13 @@
 //! Makes a sandbox and leaves its jail up, ready for commands.
 
 use crate::alive::{Mark, Stay};
-use crate::draft::draft;
+use crate::draft::{Draft, draft};
+use crate::here::Here;
 use crate::raise::Walls;
 use crate::{Engine, EngineError, SandboxOptions, SandboxView};
 use crate::{layers, raise, view};
 use agar_sandbox::base::Choice;
+use agar_store::Sandbox;
 use serde::{Deserialize, Serialize};
 
 /// Asks for a sandbox.
@@ -31,7 +33,7 @@ pub struct CreateAnswer {
 /// Makes a sandbox from the caller's project.
 pub fn create(engine: &Engine, request: &CreateRequest) -> Result<CreateAnswer, EngineError> {
     let (here, expected) = engine.here_raising(&request.options)?;
-    let wanted = (Choice::Frozen, request.alias.clone());
+    let wanted = wanted(request);
     let draft = draft(engine, here, &request.options, wanted)?;
     let mark = Mark::leave(here.state.path(), draft.id(), Stay::UntilStopped)
         .map_err(EngineError::io("mark the sandbox as alive"))?;
@@ -53,11 +55,25 @@ pub fn create(engine: &Engine, request: &CreateRequest) -> Result<CreateAnswer, 
         mark.remove();
         return Err(error);
     }
+    Ok(answer(engine, here, (&record, draft)))
+}
+
+/// The base that a sandbox gets which is there to stay, and its name.
+pub(crate) fn wanted(request: &CreateRequest) -> (Choice, Option<String>) {
+    (Choice::Frozen, request.alias.clone())
+}
+
+/// What the faces are told.
+pub(crate) fn answer(
+    engine: &Engine,
+    here: &Here,
+    (record, draft): (&Sandbox, Draft),
+) -> CreateAnswer {
     if here.wants_upkeep() {
         engine.later();
     }
-    Ok(CreateAnswer {
-        sandbox: view::sandbox_with(&record, &draft.blueprint, 0),
+    CreateAnswer {
+        sandbox: view::sandbox_with(record, &draft.blueprint, 0),
         setup: draft.setup,
-    })
+    }
 }

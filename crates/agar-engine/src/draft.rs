@@ -10,6 +10,7 @@ use crate::wishes::{Learning, Wishes};
 use crate::{Engine, inside, layers, sweep};
 use agar_core::id::SandboxId;
 use agar_core::seam::Timestamp;
+use agar_core::settings::OnBreach;
 use agar_core::walls::{BaseKind, Identity, Network, Tier};
 use agar_jail::client::{Lifetime, Raising};
 use agar_sandbox::base::{Bases, BulkRule, Choice, Lock, Prepared, Progress};
@@ -25,10 +26,12 @@ pub(crate) struct Draft {
     pub(crate) learning: Learning,
     /// Commands that prepare a sandbox that stays.
     pub(crate) setup: Vec<String>,
+    /// What becomes of it if its command goes too far.
+    pub(crate) on_breach: OnBreach,
     /// Whether freezing in the background would make the next start better.
     pub(crate) freeze_later: bool,
     /// Keeps the generation from being collected until the sandbox is on record.
-    _hold: Option<Lock>,
+    hold: Option<Lock>,
 }
 
 /// Decides everything about a new sandbox, and makes its base ready.
@@ -36,7 +39,18 @@ pub(crate) fn draft(
     engine: &Engine,
     here: &Here,
     options: &SandboxOptions,
+    wanted: (Choice, Option<String>),
+) -> Result<Draft, EngineError> {
+    draft_as(engine, here, options, wanted, engine.new_sandbox_id())
+}
+
+/// The same for a sandbox that has its id already.
+pub(crate) fn draft_as(
+    engine: &Engine,
+    here: &Here,
+    options: &SandboxOptions,
     (choice, alias): (Choice, Option<String>),
+    id: SandboxId,
 ) -> Result<Draft, EngineError> {
     let known = here.project(engine)?;
     let settings = Wishes::of(engine, here, &options.caller)?;
@@ -56,7 +70,6 @@ pub(crate) fn draft(
         Tier::Helper | Tier::Landlock | Tier::None => Choice::Live,
     };
     let base = prepare(engine, here, known, (choice, &settings.bulk))?;
-    let id = engine.new_sandbox_id();
     let masks = inside::masks(engine, here, known, (options, &settings), &network)?;
     let place = here.sandbox(id);
     let stacks = layers::stacks(engine, known, (&base, tier), (&place, &masks));
@@ -104,8 +117,9 @@ pub(crate) fn draft(
         blueprint,
         learning: settings.learning,
         setup: settings.setup,
+        on_breach: settings.on_breach,
         freeze_later: base.freeze_later,
-        _hold: base.hold,
+        hold: base.hold,
     })
 }
 
@@ -173,6 +187,27 @@ impl Draft {
     /// The id of the sandbox to be.
     pub(crate) fn id(&self) -> SandboxId {
         self.new.id
+    }
+
+    /// Lets go of what keeps the generation from being collected. The newest never is.
+    pub(crate) fn let_go(&mut self) {
+        drop(self.hold.take());
+    }
+
+    /// Whether a jail for the one could be a jail for the other: all that it is made of is the same.
+    /// Both drafts are of the same id.
+    pub(crate) fn has_jail_of(&self, other: &Self) -> bool {
+        let (ours, theirs) = (&self.new, &other.new);
+        let same_record = (ours.id, ours.project, ours.tier, ours.identity)
+            == (theirs.id, theirs.project, theirs.tier, theirs.identity)
+            && (ours.base, ours.generation) == (theirs.base, theirs.generation)
+            && (&ours.network, &ours.limits) == (&theirs.network, &theirs.limits);
+        let (ours, theirs) = (&self.blueprint, &other.blueprint);
+        same_record
+            && (&ours.root, &ours.stacks, &ours.copy)
+                == (&theirs.root, &theirs.stacks, &theirs.copy)
+            && (&ours.masks, &ours.old_ways) == (&theirs.masks, &theirs.old_ways)
+            && (ours.nested, ours.monitor) == (theirs.nested, theirs.monitor)
     }
 
     /// Makes the directories, starts raising the jail of one run, and writes the records meanwhile, in

@@ -131,6 +131,11 @@ impl Ended {
         }
     }
 
+    /// Whether a limit ended the command, or the walls denied it something.
+    pub(crate) fn went_too_far(&self) -> bool {
+        matches!(self.end, End::Stopped { .. }) || !self.notes.denied.is_empty()
+    }
+
     /// Records the end.
     pub(crate) fn record(
         &self,

@@ -9,9 +9,7 @@ use crate::here::Here;
 use crate::travel::WayBack;
 use crate::{Caller, Command, Engine, EngineError, RunView, SandboxView, Streams};
 use crate::{find, queue, raise, travel, view, wishes};
-use agar_core::run::End;
 use agar_core::settings::{OnBreach, Who};
-use agar_store::{Sandbox, Snapshot};
 use serde::{Deserialize, Serialize};
 use study::Study;
 
@@ -94,7 +92,7 @@ pub fn exec(
     let ran = (&run, ended.notes.interrupted);
     let experiment = study.conclude(engine, here, place, ran)?;
     let taken_back = match way_back.snapshot() {
-        Some(target) if care.restores && went_too_far(&ended) => {
+        Some(target) if care.restores && ended.went_too_far() => {
             travel::take_back(engine, here, &record, target)?
         }
         Some(_) | None => None,
@@ -107,8 +105,8 @@ pub fn exec(
         sandbox: view::sandbox_with(&record, &blueprint, number),
         started: up.started,
         run: view::run(&run),
-        before: way_back.snapshot().map(|it| reference(&record, it)),
-        taken_back: taken_back.map(|it| reference(&record, &it)),
+        before: way_back.snapshot().map(|it| travel::reference(&record, it)),
+        taken_back: taken_back.map(|it| travel::reference(&record, &it)),
     })
 }
 
@@ -131,13 +129,4 @@ impl Care {
             restores,
         })
     }
-}
-
-/// Whether a limit ended the command, or the walls denied it something.
-fn went_too_far(ended: &Ended) -> bool {
-    matches!(ended.end, End::Stopped { .. }) || !ended.notes.denied.is_empty()
-}
-
-fn reference(record: &Sandbox, snapshot: &Snapshot) -> String {
-    format!("{}@{}", record.alias, snapshot.name)
 }

@@ -44,6 +44,7 @@ mod once;
 pub mod options;
 mod os_text;
 pub mod pause;
+pub mod pool;
 pub mod process_cell;
 pub mod processes;
 mod promotion;

@@ -17,6 +17,7 @@ use crate::try_change::Begun;
 use crate::{Engine, raise, sweep, view};
 use agar_core::id::SandboxId;
 use agar_core::run::End;
+use agar_core::settings::OnBreach;
 use agar_core::state::Event;
 use agar_jail::client::{Keeper, Raising};
 use agar_sandbox::base::Choice;
@@ -43,6 +44,8 @@ pub(crate) struct Once {
     pub(crate) keep: Keep,
     /// How many checks the project declares.
     pub(crate) checks: usize,
+    /// Whether the command went too far and the settings want it undone.
+    pub(crate) is_undone: bool,
     /// The experiment that it is, where somebody proposed something.
     pub(crate) study: Study,
 }
@@ -135,9 +138,11 @@ pub(crate) fn once(
     if draft.freeze_later || here.wants_upkeep() {
         engine.later();
     }
+    let restores = draft.on_breach == OnBreach::Restore;
     Ok(Once {
         record,
         blueprint: draft.blueprint,
+        is_undone: restores && keep == Keep::Yes && ended.went_too_far(),
         ended,
         keep,
         checks: draft.learning.checks,

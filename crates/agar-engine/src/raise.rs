@@ -198,7 +198,7 @@ pub(crate) fn raise(
     let sandbox = (record.id, &Walls::of(record), blueprint);
     match lifetime {
         Lifetime::UntilStopped => stay(engine, here, sandbox, Expected::default()),
-        Lifetime::OneRun => {
+        Lifetime::OneRun | Lifetime::UntilLeft => {
             let raising = begin(engine, here, sandbox, (lifetime, Expected::default()))?;
             Ok(raising.ready()?)
         }

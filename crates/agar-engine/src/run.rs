@@ -8,7 +8,7 @@ use crate::once::{Keep, Once, once};
 use crate::{
     ChangeView, Command, Engine, EngineError, RunView, SandboxOptions, SandboxView, Streams,
 };
-use crate::{changes, layers, queue, view};
+use crate::{changes, layers, queue, travel, view};
 use agar_store::Sandbox;
 use serde::{Deserialize, Serialize};
 
@@ -55,6 +55,11 @@ pub struct RunAnswer {
     pub checks_due: bool,
     /// The experiment that it is, where it is one.
     pub experiment: Option<ExperimentView>,
+    /// The snapshot of the sandbox as it was before the command, if the command broke a limit or was
+    /// denied a system call and the sandbox was returned to that.
+    pub before: Option<String>,
+    /// The snapshot of what the command left then.
+    pub taken_back: Option<String>,
 }
 
 /// Runs one command in a new sandbox and ends everything it started.
@@ -93,6 +98,7 @@ pub(crate) fn answer(
     let here = engine.here()?;
     let run = here.read(|store| store.run(once.record.id, once.ended.number))?;
     let checks_due = once.checks > 0
+        && !once.is_undone
         && once.ended.end.is_success()
         && !once.ended.notes.interrupted
         && changes.as_ref().is_some_and(|changes| !changes.is_empty());
@@ -102,6 +108,7 @@ pub(crate) fn answer(
         ended,
         keep,
         study,
+        is_undone,
         ..
     } = once;
     let experiment = match (study.open, study.trouble) {
@@ -125,12 +132,33 @@ pub(crate) fn answer(
             })
         }
     };
-    Ok(RunAnswer {
+    let mut answer = RunAnswer {
         sandbox: view::sandbox_with(&record, &blueprint, ended.number),
         run: view::run(&run),
         kept: keep == Keep::Yes,
         changes,
         checks_due,
         experiment,
-    })
+        before: None,
+        taken_back: None,
+    };
+    if is_undone && layers::has_changes(&blueprint) {
+        undo(engine, &record, &mut answer)?;
+    }
+    Ok(answer)
+}
+
+/// Returns the sandbox to what it was before a command that went too far.
+fn undo(engine: &Engine, record: &Sandbox, answer: &mut RunAnswer) -> Result<(), EngineError> {
+    match travel::undo_first(engine, engine.here()?, record, &answer.run.argv)? {
+        Ok([before, left]) => {
+            answer.before = Some(travel::reference(record, &before));
+            answer.taken_back = Some(travel::reference(record, &left));
+        }
+        Err(why) => {
+            let note = format!("it was not returned to what it was before: {why}");
+            answer.run.notes.push(note);
+        }
+    }
+    Ok(())
 }

@@ -16,7 +16,7 @@ mod retain;
 mod rotate;
 mod take;
 
-pub(crate) use automatic::{WayBack, before_run, take_back};
+pub(crate) use automatic::{WayBack, before_run, take_back, undo_first};
 pub(crate) use clones::{Clone, make as make_clones};
 pub(crate) use condense::{condense_all, condensed, tend};
 pub(crate) use dispose::{dispose, forget};
@@ -44,6 +44,11 @@ pub(crate) fn to_text(shelves: &[Shelf]) -> Result<String, EngineError> {
         alias: "a new snapshot".to_owned(),
         source,
     })
+}
+
+/// A snapshot by its full name: `calm-fern@s3`.
+pub(crate) fn reference(record: &Sandbox, snapshot: &Snapshot) -> String {
+    format!("{}@{}", record.alias, snapshot.name)
 }
 
 /// Splits `calm-fern@name` into the two names.

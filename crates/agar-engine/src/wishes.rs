@@ -6,7 +6,7 @@ use crate::here::Here;
 use crate::options::Caller;
 use crate::settings::{self, Loaded, Sources};
 use agar_core::limits::Limits;
-use agar_core::settings::{BaseChoice, Cleanup, Key, Settings, Who};
+use agar_core::settings::{BaseChoice, Cleanup, Key, OnBreach, Settings, Who};
 use agar_core::walls::{BaseKind, Identity, Monitor, Network, Tier};
 use agar_jail::policy::OldWay;
 use agar_memory::Tuning;
@@ -47,6 +47,8 @@ pub(crate) struct Wishes {
     pub(crate) bulk: BulkRule,
     /// Commands that prepare a sandbox that stays.
     pub(crate) setup: Vec<String>,
+    /// What becomes of a sandbox whose command went too far.
+    pub(crate) on_breach: OnBreach,
     /// What the project asked for and did not get.
     pub(crate) held_back: Vec<String>,
 }
@@ -85,6 +87,7 @@ impl Wishes {
             learning,
             bulk: bulk_rule(settings.bulk),
             setup: settings.setup,
+            on_breach: settings.on_breach,
             held_back: resolved
                 .held_back
                 .iter()

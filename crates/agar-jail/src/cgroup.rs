@@ -18,7 +18,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 pub(crate) use group::enter;
-pub use group::{Group, remove_recorded};
+pub use group::{Group, Refusals, remove_recorded};
 
 /// The directory that holds the groups of all sandboxes, in each hierarchy.
 const HOME: &str = "agar";

@@ -46,6 +46,8 @@ pub struct KeeperConfig {
 pub enum Lifetime {
     /// Until the first run ends or the client that started it goes away.
     OneRun,
+    /// Until the client that started it goes away, unless that has it stay ([`Keeper::stay`]).
+    UntilLeft,
     /// Until it is asked to stop.
     UntilStopped,
 }

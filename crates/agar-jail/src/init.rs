@@ -179,7 +179,7 @@ fn reap(lifetime: Lifetime, socket: &OwnedFd, runs: &Runs, recorder: &Recorder) 
             let left = syscall::count_others();
             let usage = match lifetime {
                 Lifetime::OneRun => end_everyone(),
-                Lifetime::UntilStopped => usage,
+                Lifetime::UntilLeft | Lifetime::UntilStopped => usage,
             };
             let news = News::Exited {
                 number,

@@ -121,6 +121,8 @@ struct Keeper<'a> {
     remounted: Option<Remounted>,
     /// The one run that there was to be has been reported.
     over: bool,
+    /// How long the jail is kept.
+    lifetime: Lifetime,
 }
 
 /// How long a keeper waits for its client to leave.
@@ -150,6 +152,7 @@ impl<'a> Keeper<'a> {
             still: None,
             remounted: None,
             over: false,
+            lifetime: config.lifetime,
         }
     }
 
@@ -194,7 +197,7 @@ impl<'a> Keeper<'a> {
         {
             self.stop_for(&breach)?;
         }
-        if self.report_ended()? && self.config.lifetime == Lifetime::OneRun {
+        if self.report_ended()? && self.lifetime == Lifetime::OneRun {
             self.over = true;
             next = Next::End;
         }
@@ -335,6 +338,10 @@ impl<'a> Keeper<'a> {
                 let reason = "something runs in it".to_owned();
                 self.answer(index, &Reply::Refused { reason });
             }
+            Ok(Some((Request::Stay, _))) => {
+                self.lifetime = Lifetime::UntilStopped;
+                self.answer(index, &Reply::Stays);
+            }
             Ok(Some((Request::Remount(order), _))) => return self.remount(index, &order),
             Ok(Some((Request::Freeze { stay }, _))) => self.freeze(index, stay),
             Ok(Some((Request::Thaw, _))) => {
@@ -346,7 +353,7 @@ impl<'a> Keeper<'a> {
                 self.client_left(index);
                 let first = self.clients.remove(index).first;
                 self.runs.forget_client(index);
-                if first && self.config.lifetime == Lifetime::OneRun {
+                if first && self.lifetime != Lifetime::UntilStopped {
                     return Ok(Next::End);
                 }
             }
@@ -370,7 +377,7 @@ impl<'a> Keeper<'a> {
             self.answer(client, &Reply::Refused { reason });
             return Ok(());
         }
-        self.jail.guard.run_begins();
+        self.jail.guard.run_begins(self.runs.is_empty());
         self.runs.begin(request, Some(client));
         let given: Vec<BorrowedFd<'_>> = descriptors.iter().map(AsFd::as_fd).collect();
         protocol::send(&self.jail.socket, &Order::Run(request.clone()), &given)

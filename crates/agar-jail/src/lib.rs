@@ -31,3 +31,4 @@ pub mod report;
 pub mod seccomp;
 mod syscall;
 pub mod wire;
+pub mod writers;

@@ -41,6 +41,8 @@ pub(crate) enum Request {
     Status,
     /// End if nobody is inside and nobody else asks for anything.
     Retire,
+    /// Do not end with the client that started the keeper.
+    Stay,
     /// Lay the layers of some trees anew.
     Remount(Remount),
     /// Stop every process inside; they go on when told to, or when the client is gone unless they
@@ -67,6 +69,8 @@ pub(crate) enum Reply {
     Ended { number: u32 },
     /// What runs.
     Status(Status),
+    /// The keeper stays until it is stopped.
+    Stays,
     /// What became of the layers.
     Remounted(Remounted),
     /// Every process stands still, after so many microseconds.

@@ -9,6 +9,7 @@
 //! extended attributes and time, one look at the result and two closes.
 
 mod attributes;
+mod chase;
 mod data;
 mod entry;
 mod landing;
@@ -16,10 +17,11 @@ mod transfer;
 mod walk;
 mod worker;
 
+pub use chase::Chase;
 pub use entry::{Directory, Entry, Gone, Landed, Listing, Shape};
 pub(crate) use entry::{as_path, join, last, parent};
 pub(crate) use landing::change_time;
-pub use transfer::{Copier, Fidelity, LeftOut, LeftOutReason, Linking, Transferred};
+pub use transfer::{Copier, Fidelity, LeftOut, LeftOutReason, Linking, Transferred, Writers};
 pub(crate) use transfer::{Made, Trouble};
 pub use walk::{Descent, walk};
 pub(crate) use walk::{Next, each_name, walk_from};
@@ -51,6 +53,10 @@ impl CopyError {
     }
 }
 
+/// Clocks of filesystems tick every ten milliseconds at worst; a change that recent may be followed
+/// by another with the same time.
+pub(crate) const TICK_NS: i64 = 20_000_000;
+
 /// How often a copy that was overtaken by changes starts over.
 const ROUNDS_MAX: u32 = 4;
 
@@ -66,6 +72,7 @@ pub fn tree(source: &Path, target: &Path, fidelity: Fidelity) -> Result<Transfer
         target: &to,
         fidelity,
         linking: Linking::Never,
+        writers: Writers::Ignored,
     };
     let enter = |_: &[u8], _: &Entry| Descent::Enter;
     let mut whole = Transferred::default();
@@ -107,14 +114,8 @@ fn make_directories(copier: &Copier<'_>, listing: &mut Listing) -> Result<(), Tr
 }
 
 fn finish(copier: &Copier<'_>, listing: &Listing) -> Result<(), Trouble> {
-    for directory in listing.directories.iter().rev() {
-        for entry in directory
-            .entries
-            .iter()
-            .filter(|entry| entry.is_directory())
-        {
-            copier.finish_directory(&directory.path_of(&entry.name), entry)?;
-        }
+    for (path, entry) in listing.folders().rev() {
+        copier.finish_directory(&path, entry)?;
     }
     copier.finish_root()
 }

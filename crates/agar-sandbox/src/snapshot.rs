@@ -9,7 +9,7 @@ mod join;
 
 pub use join::{JoinError, join};
 
-use crate::copy::{self, CopyError, Fidelity, LeftOutReason};
+use crate::copy::{self, Chase, CopyError, Fidelity, LeftOutReason, Transferred};
 use crate::spelling;
 use crate::stack::{Role, Stack};
 use agar_core::fault::{Fault, Kind};
@@ -71,6 +71,16 @@ pub enum CloneError {
     },
 }
 
+impl CloneError {
+    fn at(doing: &'static str, path: &Path, source: io::Error) -> Self {
+        Self::Disk {
+            doing,
+            path: path.to_owned(),
+            source,
+        }
+    }
+}
+
 impl From<CopyError> for CloneError {
     fn from(error: CopyError) -> Self {
         Self::Disk {
@@ -95,18 +105,41 @@ impl Fault for CloneError {
 /// else by copying. Whiteouts, opaque marks, hard links, holes, attributes, pipes and sockets are
 /// part of it; a clone that would lack something is refused. The directory appears when it is whole.
 pub fn clone_layer(source: &Path, target: &Path) -> Result<(), CloneError> {
-    let disk = |doing| {
-        let path = target.to_owned();
-        move |source| CloneError::Disk {
-            doing,
-            path,
-            source,
-        }
-    };
-    let part = unfinished(target);
-    make_private(&part).map_err(disk("make"))?;
-    fill(source, &part)?;
-    fs_err::rename(&part, target).map_err(disk("finish"))
+    let part = make_part(target)?;
+    is_faithful(&copy::tree(source, &part, Fidelity::Layer)?)?;
+    fs_err::rename(&part, target).map_err(|source| CloneError::at("finish", target, source))
+}
+
+/// A clone of a layer that is begun while something still writes to it, so that it need not stand
+/// still for long. It is as whole as [`clone_layer`]'s when it is finished.
+#[derive(Debug)]
+pub struct Rough {
+    chase: Chase,
+    part: PathBuf,
+    target: PathBuf,
+}
+
+impl Rough {
+    /// Clones what it can.
+    pub fn begin(source: &Path, target: &Path) -> Result<Self, CloneError> {
+        let part = make_part(target)?;
+        Ok(Self {
+            chase: Chase::begin(source, &part)?,
+            part,
+            target: target.to_owned(),
+        })
+    }
+
+    /// Clones what changed since. Nothing may write to the layer meanwhile; it may afterwards.
+    pub fn complete(&mut self) -> Result<(), CloneError> {
+        is_faithful(&self.chase.catch_up()?)
+    }
+
+    /// Gives a complete clone its name.
+    pub fn keep(self) -> Result<(), CloneError> {
+        fs_err::rename(&self.part, &self.target)
+            .map_err(|source| CloneError::at("finish", &self.target, source))
+    }
 }
 
 /// Where a clone lies until it is whole.
@@ -116,8 +149,16 @@ pub fn unfinished(target: &Path) -> PathBuf {
     name.into()
 }
 
-fn fill(source: &Path, target: &Path) -> Result<(), CloneError> {
-    let copied = copy::tree(source, target, Fidelity::Layer)?;
+fn make_part(target: &Path) -> Result<PathBuf, CloneError> {
+    let part = unfinished(target);
+    match make_private(&part) {
+        Ok(()) => Ok(part),
+        Err(source) => Err(CloneError::at("make", target, source)),
+    }
+}
+
+/// Whether a clone lacks nothing.
+fn is_faithful(copied: &Transferred) -> Result<(), CloneError> {
     let unfaithful = |path: &PathBuf, reason| {
         Err(CloneError::Unfaithful {
             path: path.clone(),

@@ -119,7 +119,7 @@ keys! {
     LimitsOutput, "limits.output", Size, "",
         "Output of one run that is kept. No end for a person, 64 MB for an agent.";
     OnBreach, "on_breach", OnBreach, "keep",
-        "What becomes of a kept sandbox whose command broke a limit or was denied a system call: keep it as it is, or restore what was before the command.";
+        "What becomes of a sandbox whose command broke a limit or was denied a system call: keep it as it is, or restore what was before the command. Calls are not counted with `monitor = \"off\"`.";
     SnapshotsBeforeRun, "snapshots.before_run", Flag, "",
         "Take a snapshot before every command in a kept sandbox, so that it can be undone. Yes for an agent, no for a person.";
     SnapshotsKeepAutomatic, "snapshots.keep_automatic", Count, "50",

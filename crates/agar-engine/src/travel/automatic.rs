@@ -8,12 +8,13 @@ use crate::blueprint::Blueprint;
 use crate::failure::EngineError;
 use crate::here::Here;
 use crate::snapshot::settled;
-use crate::travel::{self, Wish, is_at_rest};
+use crate::travel::{self, NewSnapshot, Note, Wish, is_at_rest};
 use crate::turn::Turn;
 use crate::{Engine, restore};
-use agar_core::snapshot::SnapshotKind;
+use agar_core::snapshot::{SnapshotKind, Taken};
 use agar_core::state::State;
 use agar_core::walls::BaseKind;
+use agar_sandbox::snapshot::Shelf;
 use agar_store::{Sandbox, Snapshot};
 
 /// More than this is not cloned before a command.
@@ -96,6 +97,57 @@ pub(crate) fn take_back(
     let _turn = Turn::take(&here.sandbox(record.id))?;
     let record = settled(engine, here, record)?;
     Ok(restore::return_to(engine, here, &record, target)?.left)
+}
+
+/// Returns a sandbox to what it was made of, when the command that it was made for went too far.
+/// Answers the snapshots of both; or why there is no way back.
+///
+/// The first of them costs nothing, and is taken only now: nothing was written before the command.
+pub(crate) fn undo_first(
+    engine: &Engine,
+    here: &Here,
+    record: &Sandbox,
+    words: &[String],
+) -> Result<Result<[Snapshot; 2], &'static str>, EngineError> {
+    let _turn = Turn::take(&here.sandbox(record.id))?;
+    let record = settled(engine, here, record)?;
+    let blueprint = Blueprint::of(&record)?;
+    if blueprint.copy.is_some() {
+        return Ok(Err("its tier has no layers"));
+    }
+    if record.base == BaseKind::Live {
+        return Ok(Err("its base is live"));
+    }
+    if record.head.is_some() || blueprint.stacks.iter().any(|stack| !stack.kept.is_empty()) {
+        return Ok(Err("it has snapshots already"));
+    }
+    let shelves: Vec<Shelf> = blueprint.stacks.iter().map(Shelf::from).collect();
+    let beginning = Note {
+        snapshot: Some(NewSnapshot {
+            id: engine.new_snapshot_id(),
+            name: None,
+            kind: SnapshotKind::BeforeRun,
+            note: Some(note(words)),
+            base: record.base,
+            generation: record.generation,
+            stacks: travel::to_text(&shelves)?,
+            taken: Taken::Stopped,
+            frozen_us: None,
+        }),
+        arrival: None,
+        made: Vec::new(),
+        spent: Vec::new(),
+        restored: None,
+    };
+    let Some(beginning) = beginning.commit(engine, here, &record)? else {
+        return Ok(Err("its beginning was not recorded"));
+    };
+    let record = here.read(|store| store.sandbox(record.id))?;
+    let left = restore::return_to(engine, here, &record, &beginning)?.left;
+    Ok(match left {
+        Some(left) => Ok([beginning, left]),
+        None => Err("it left nothing"),
+    })
 }
 
 /// `before npm install`, short enough for a list.

@@ -1,7 +1,7 @@
 //! Clones of layers that something may still write to.
 
 use crate::failure::EngineError;
-use agar_sandbox::snapshot;
+use agar_sandbox::snapshot::{self, Rough};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
@@ -18,6 +18,14 @@ pub(crate) fn make(clones: &[Clone]) -> Result<(), EngineError> {
         snapshot::clone_layer(&clone.source, &clone.target)?;
     }
     Ok(())
+}
+
+/// Begins clones of layers that are still written to.
+pub(crate) fn begin(clones: &[Clone]) -> Result<Vec<Rough>, EngineError> {
+    let begun = clones
+        .iter()
+        .map(|clone| Rough::begin(&clone.source, &clone.target));
+    Ok(begun.collect::<Result<_, _>>()?)
 }
 
 /// Whether layers are together at most this large. Looks no further than it takes to know.

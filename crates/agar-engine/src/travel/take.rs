@@ -1,6 +1,5 @@
 //! Taking a snapshot.
 
-use crate::Engine;
 use crate::blueprint::Blueprint;
 use crate::failure::EngineError;
 use crate::here::Here;
@@ -9,6 +8,7 @@ use crate::travel::frozen::{Ground, Left};
 use crate::travel::note::{Arrival, NewSnapshot, Note, settle};
 use crate::travel::rotate::{Force, Guests, Places, enact};
 use crate::travel::{condensed, to_text};
+use crate::{Engine, raise};
 use agar_core::snapshot::{SnapshotKind, Taken};
 use agar_core::state::State;
 use agar_sandbox::snapshot::{Shelf, is_untouched};
@@ -81,6 +81,7 @@ pub(crate) fn take_within(
     }
     if may_rotate
         && blueprint.copy.is_none()
+        && !taking.is_busy()
         && let Some(took) = taking.rotate()?
     {
         return Ok(Some(took));
@@ -93,14 +94,16 @@ pub(crate) fn take_within(
 
 /// Whether nothing was written in a sandbox since its last snapshot, as far as a glance tells.
 pub(crate) fn is_at_rest(record: &Sandbox, blueprint: &Blueprint) -> bool {
-    let quiet = |stack: &Stack| {
-        if stack.role.can_be_kept() {
-            is_untouched(stack)
-        } else {
-            !clones::holds_something(&stack.upper)
-        }
-    };
-    record.head.is_some() && blueprint.copy.is_none() && blueprint.stacks.iter().all(quiet)
+    record.head.is_some() && blueprint.copy.is_none() && !blueprint.stacks.iter().any(is_written)
+}
+
+/// Whether something was written to a tree since its upper was made, as far as a glance tells.
+fn is_written(stack: &Stack) -> bool {
+    if stack.role.can_be_kept() {
+        !is_untouched(stack)
+    } else {
+        clones::holds_something(&stack.upper)
+    }
 }
 
 /// A snapshot under way.
@@ -120,12 +123,24 @@ struct Parts {
     shelves: Vec<Shelf>,
     stacks: Vec<Stack>,
     clones: Vec<Clone>,
+    /// Trees that nothing was written to yet when their clone was planned, each with its clone as the
+    /// upper, by their place among the shelves.
+    doubtful: Vec<(usize, Stack)>,
     made: Vec<PathBuf>,
     spent: Vec<PathBuf>,
     moved: bool,
 }
 
 impl Taking<'_> {
+    /// Whether something runs for certain. Looked at where layers would be cloned for the other case.
+    fn is_busy(&self) -> bool {
+        let to_clone =
+            |stack: &Stack| !stack.role.can_be_kept() && clones::holds_something(&stack.upper);
+        self.record.state == State::Running
+            && self.blueprint.stacks.iter().any(to_clone)
+            && raise::processes_inside(self.engine, self.here, self.record.id) > 0
+    }
+
     /// Keeps the uppers as layers and puts new ones in their place: takes the same time whatever was
     /// written. Nothing if something runs inside.
     fn rotate(&self) -> Result<Option<Took>, EngineError> {
@@ -179,7 +194,7 @@ impl Taking<'_> {
 
     fn rotate_one(&self, tree: usize, stack: &Stack, parts: &mut Parts) -> Result<(), EngineError> {
         if !stack.role.can_be_kept() {
-            self.clone_one(tree, stack, parts);
+            self.clone_one((tree, stack), false, parts);
             parts.stacks.push(stack.clone());
             return Ok(());
         }
@@ -236,8 +251,9 @@ impl Taking<'_> {
     /// Clones what was written, while everything inside stands still.
     fn clone_all(&self) -> Result<Took, EngineError> {
         let mut parts = Parts::default();
-        for (tree, stack) in self.blueprint.stacks.iter().enumerate() {
-            self.clone_one(tree, stack, &mut parts);
+        let runs = self.record.state == State::Running;
+        for place in self.blueprint.stacks.iter().enumerate() {
+            self.clone_one(place, runs, &mut parts);
         }
         let project = parts.shelves.iter().find(|keep| keep.role == Role::Project);
         let clone = project.and_then(|keep| keep.kept.first()).cloned();
@@ -250,14 +266,16 @@ impl Taking<'_> {
         let mut note = Note {
             snapshot: Some(self.snapshot(&parts, Taken::Running)?),
             arrival: None,
-            made: parts.made,
+            made: parts.made.clone(),
             spent: Vec::new(),
             restored: None,
         };
         note.begin(self.engine, self.here, self.record)?;
         match self.clone_still(&parts.clones) {
             Ok(frozen_us) => {
+                self.leave_untouched(&mut parts);
                 if let Some(new) = &mut note.snapshot {
+                    new.stacks = to_text(&parts.shelves)?;
                     new.frozen_us = frozen_us;
                     new.taken = match frozen_us {
                         Some(_) => Taken::Running,
@@ -280,26 +298,35 @@ impl Taking<'_> {
             return Ok((self.record.state == State::Paused).then_some(0));
         }
         let keeper = self.here.keeper(self.engine, self.record.id)?;
+        // Most of it while everything goes on, so that little is left for when it does not.
+        let mut clones = clones::begin(clones)?;
         // Measures real processes on a real kernel; there is nothing to simulate.
         let began = Instant::now();
         let still = keeper.freeze()?;
-        clones::make(clones)?;
+        for clone in &mut clones {
+            clone.complete()?;
+        }
         still.end()?;
-        Ok(Some(
-            u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX),
-        ))
+        let frozen = began.elapsed().as_micros();
+        for clone in clones {
+            clone.keep()?;
+        }
+        Ok(Some(u64::try_from(frozen).unwrap_or(u64::MAX)))
     }
 
-    fn clone_one(&self, tree: usize, stack: &Stack, parts: &mut Parts) {
+    fn clone_one(&self, (tree, stack): (usize, &Stack), runs: bool, parts: &mut Parts) {
         let mut keep = Shelf::from(stack);
         keep.lowers = self.lowers(stack);
-        let written = if stack.role.can_be_kept() {
-            !is_untouched(stack)
-        } else {
-            clones::holds_something(&stack.upper)
-        };
-        if written {
+        let written = is_written(stack);
+        // What something runs in may be written to before it stands still.
+        if written || runs {
             let target = self.places.name("kept", tree);
+            if !written {
+                let upper = target.clone();
+                let stack = stack.clone();
+                let place = parts.shelves.len();
+                parts.doubtful.push((place, Stack { upper, ..stack }));
+            }
             parts.clones.push(Clone {
                 source: stack.upper.clone(),
                 target: target.clone(),
@@ -308,6 +335,17 @@ impl Taking<'_> {
             keep.kept.insert(0, target);
         }
         parts.shelves.push(keep);
+    }
+
+    /// Leaves out clones of trees that nothing was written to until everything stood still.
+    fn leave_untouched(&self, parts: &mut Parts) {
+        for (place, stack) in std::mem::take(&mut parts.doubtful) {
+            if let Some(keep) = parts.shelves.get_mut(place).filter(|_| !is_written(&stack)) {
+                keep.kept.remove(0);
+                // Empty, and known to nobody.
+                drop(self.here.throw_away(&stack.upper));
+            }
+        }
     }
 
     fn lowers(&self, stack: &Stack) -> Vec<PathBuf> {

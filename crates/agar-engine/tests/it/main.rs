@@ -4,19 +4,23 @@
     reason = "a test whose world cannot be set up must stop there"
 )]
 
+mod breaching;
 mod checking;
 mod clearing;
 mod compiling;
 mod desk;
+mod enduring;
 mod evolution;
 mod grounding;
 mod learning;
 mod living;
+mod pooling;
 mod process_cells;
 mod promoting;
 mod recording;
 mod running;
 mod settling;
+mod standing_still;
 mod travelling;
 mod undoing;
 mod zygotes;

@@ -36,6 +36,15 @@ struct Part {
     late: Option<Hierarchy>,
 }
 
+/// What the kernel refused the processes of a group, counted for as long as the group is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Refusals {
+    /// Processes that it killed because the memory limit was reached.
+    pub oom_kills: u64,
+    /// Processes that could not be started because of the limit on their number.
+    pub processes: u64,
+}
+
 impl Group {
     pub(super) fn create(
         places: &[(Controller, Hierarchy)],
@@ -214,23 +223,19 @@ impl Group {
         text::number(&part.directory.join(name))
     }
 
-    /// Whether the kernel killed a process because the memory limit was reached.
-    pub fn oom_happened(&self) -> bool {
-        self.part(Controller::Memory).is_ok_and(|part| {
-            let file = if part.unified {
-                "memory.events"
-            } else {
-                "memory.oom_control"
-            };
-            text::keyed(&part.directory.join(file), "oom_kill").is_some_and(|count| count > 0)
-        })
-    }
-
-    /// Whether a process could not be started because of the limit on processes.
-    pub fn pids_limit_hit(&self) -> bool {
-        self.part(Controller::Pids).is_ok_and(|part| {
-            text::keyed(&part.directory.join("pids.events"), "max").is_some_and(|count| count > 0)
-        })
+    /// What the kernel refused since the group was made.
+    pub fn refusals(&self) -> Refusals {
+        let count = |controller, unified, split, key| {
+            let part = self.part(controller).ok()?;
+            let file = if part.unified { unified } else { split };
+            text::keyed(&part.directory.join(file), key)
+        };
+        let (memory, pids) = (Controller::Memory, Controller::Pids);
+        Refusals {
+            oom_kills: count(memory, "memory.events", "memory.oom_control", "oom_kill")
+                .unwrap_or(0),
+            processes: count(pids, "pids.events", "pids.events", "max").unwrap_or(0),
+        }
     }
 
     /// Asks the kernel to stop every process of the group; [`Self::is_frozen`] says when it has.

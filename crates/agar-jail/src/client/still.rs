@@ -67,6 +67,16 @@ impl Keeper {
         }
     }
 
+    /// Has a keeper that would end with this process stay until it is stopped.
+    pub fn stay(&self) -> Result<(), TalkError> {
+        const DOING: &str = "have it stay";
+        self.say(&Request::Stay, &[], DOING)?;
+        match self.hear(DOING)? {
+            (Reply::Stays, _) => Ok(()),
+            (reply, _) => Err(unexpected(DOING, &reply)),
+        }
+    }
+
     /// Waits until a keeper that has ended by itself is gone.
     pub fn wait_gone(self) {
         let mut buffer = Vec::new();

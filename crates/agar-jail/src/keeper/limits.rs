@@ -1,7 +1,7 @@
 //! Minding the limits: what the kernel counts for us, and what has to be looked at now and then.
 
 use super::runs::Runs;
-use crate::cgroup::{Cgroups, Group, Mode};
+use crate::cgroup::{Cgroups, Group, Mode, Refusals};
 use crate::client::KeeperConfig;
 use crate::limit::{DiskWatch, Unseen, Watch, unseen};
 use crate::mount::{During, Failed};
@@ -36,6 +36,9 @@ pub(super) struct Guard {
     peak: u64,
     looks: u32,
     detached_bytes: u64,
+    /// What the kernel had refused when the last command began with nothing else running: it counts
+    /// for as long as the group is there.
+    forgiven: Refusals,
     behind: Unseen,
     last_look: Option<Instant>,
     notes: Vec<String>,
@@ -61,6 +64,7 @@ impl Guard {
             peak: 0,
             looks: 0,
             detached_bytes: 0,
+            forgiven: Refusals::default(),
             behind: Unseen::default(),
             last_look: None,
             notes: notes.clone(),
@@ -115,8 +119,12 @@ impl Guard {
         }
     }
 
-    pub(super) fn run_begins(&mut self) {
+    /// A command begins; whether others are at it.
+    pub(super) fn run_begins(&mut self, alone: bool) {
         self.last_look = None;
+        if let Some(group) = self.group.as_ref().filter(|_| alone) {
+            self.forgiven = group.refusals();
+        }
     }
 
     /// How long the loop may sleep.
@@ -199,7 +207,9 @@ impl Guard {
     /// What the kernel refused or killed for.
     fn refused_by_kernel(&mut self, init: u32) -> Option<Breach> {
         let group = self.group.as_ref()?;
-        if let (Some(limit), true) = (self.limits.memory_bytes, group.oom_happened()) {
+        let now = group.refusals();
+        let killed = now.oom_kills > self.forgiven.oom_kills;
+        if let (Some(limit), true) = (self.limits.memory_bytes, killed) {
             let seen = group.memory_peak_bytes().unwrap_or(limit.0);
             let culprit = self
                 .watch
@@ -215,7 +225,7 @@ impl Guard {
             });
         }
         let limit = u64::from(self.limits.processes?);
-        let full = group.pids_limit_hit();
+        let full = now.processes > self.forgiven.processes;
         full.then_some(Breach {
             resource: Resource::Processes,
             limit,

@@ -51,7 +51,7 @@ impl Keeper<'_> {
                 self.answer(client, &Reply::Refused { reason });
                 return Ok(());
             }
-            self.jail.guard.run_begins();
+            self.jail.guard.run_begins(self.runs.is_empty());
             self.runs.begin(request, None);
             self.terminal = Some(Terminal::new(request.number, size));
             protocol::send(&self.jail.socket, &Order::Run(request.clone()), &[])?;

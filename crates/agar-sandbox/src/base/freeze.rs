@@ -10,7 +10,7 @@ use super::repositories::{self, Repository};
 use super::survey::Surveyor;
 use super::{Bases, PrepareError, Progress};
 use crate::copy::{Copier, Entry, Fidelity, Gone, LeftOut, LeftOutReason, Linking, Listing};
-use crate::copy::{Shape, Transferred, Trouble, as_path, open_directory, parent};
+use crate::copy::{Shape, TICK_NS, Transferred, Trouble, Writers, as_path, open_directory, parent};
 use rustix::fs::{AtFlags, Timespec, Timestamps, UTIME_NOW};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
@@ -18,10 +18,6 @@ use std::path::{Path, PathBuf};
 
 /// How often a project that keeps changing is looked at.
 const LOOKS_MAX: u32 = 5;
-
-/// Clocks of filesystems tick every ten milliseconds at worst; a change that recent may be followed
-/// by another with the same time.
-const TICK_NS: i64 = 20_000_000;
 
 /// Files beyond this size are not compared byte by byte to save a copy.
 const COMPARED_MAX: u64 = 8 << 20;
@@ -146,6 +142,7 @@ impl Freezing<'_> {
             target: &workshop.layer,
             fidelity: Fidelity::Project,
             linking: Linking::GitObjects,
+            writers: Writers::Ignored,
         };
         let mut layer = Layer::new(copier, &self.before.listing);
         let mut transferred = Transferred::default();

@@ -31,6 +31,11 @@ pub(super) fn copy(from: &OwnedFd, to: &OwnedFd, fidelity: Fidelity) -> Result<(
     Ok(())
 }
 
+/// Whether an open file has no attributes that a layer would have.
+pub(super) fn is_bare(file: &OwnedFd) -> Result<bool, Errno> {
+    Ok(names(file, Fidelity::Layer)?.is_empty())
+}
+
 /// The attributes of an open file with their values.
 pub(super) fn list(
     from: &OwnedFd,

@@ -44,7 +44,8 @@ impl Means {
         if entry.blocks.saturating_mul(512) < entry.size {
             return self.copy_sparse(from, to, entry.size, buffer);
         }
-        self.copy_range(from, to, u64::MAX, buffer)
+        // No more than there was: whoever appends as fast as this copies would never let it end.
+        self.copy_range(from, to, entry.size, buffer)
     }
 
     fn reflink(&self, from: &OwnedFd, to: &OwnedFd) -> Result<bool, Errno> {

@@ -114,11 +114,13 @@ impl Entry {
             return self.mode == later.mode && self.closed == later.closed;
         }
         let linked = self.landed.is_some_and(|landed| landed.linked);
+        // Overlay gives one inode a name for each whiteout, and each moves its change time.
+        let timeless = linked || self.shape() == Shape::Device;
         self.mode == later.mode
             && self.ino == later.ino
             && self.size == later.size
             && self.mtime_ns == later.mtime_ns
-            && (linked || self.ctime_ns == later.ctime_ns)
+            && (timeless || self.ctime_ns == later.ctime_ns)
     }
 
     /// Whether there is a copy of it.
@@ -193,7 +195,8 @@ pub struct Listing {
 /// What a later walk did not find any more.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Gone {
-    /// Entries that had a copy and are gone; nothing below a directory that is gone itself.
+    /// Entries that are gone, whether the last round got to copy them or only an earlier one did;
+    /// nothing below a directory that is gone itself.
     pub entries: Vec<Vec<u8>>,
     /// Directories that are still there and no longer entered: bulk, or covered by a mount.
     pub closed: Vec<Vec<u8>>,
@@ -253,6 +256,24 @@ impl Listing {
         entries.get_mut(at)
     }
 
+    /// Everything but directories, to be changed.
+    pub(crate) fn leaves_mut(&mut self) -> impl Iterator<Item = &mut Entry> {
+        self.directories
+            .iter_mut()
+            .flat_map(|directory| &mut directory.entries)
+            .filter(|entry| !entry.is_directory())
+    }
+
+    /// Every directory below the root with its path, each after its parent.
+    pub(crate) fn folders(&self) -> impl DoubleEndedIterator<Item = (Vec<u8>, &Entry)> {
+        self.directories.iter().flat_map(|directory| {
+            let entries = directory.entries.iter();
+            entries
+                .filter(|entry| entry.is_directory())
+                .map(|entry| (directory.path_of(&entry.name), entry))
+        })
+    }
+
     /// The paths of entries that were not brought over.
     pub fn missing(&self) -> Vec<PathBuf> {
         let missing = |directory: &Directory| -> Vec<PathBuf> {
@@ -298,7 +319,7 @@ fn carry(before: &Directory, after: &mut Directory, gone: &mut Vec<Vec<u8>>) {
         while entries.next_if(|new| new.name < old.name).is_some() {}
         if let Some(new) = entries.next_if(|new| new.name == old.name) {
             inherit(old, new);
-        } else if old.is_present() {
+        } else if old.landed.is_none_or(|landed| !landed.left_out) {
             gone.push(before.path_of(&old.name));
         }
     }

@@ -14,6 +14,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+/// Entries that one thread brings over without company.
+const ALONE: u64 = 64;
+
 /// How literally a tree is copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fidelity {
@@ -32,6 +35,15 @@ pub enum Linking {
     GitObjects,
     /// Everything: the source is immutable.
     Always,
+}
+
+/// Whether somebody may write to the tree while it is copied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Writers {
+    /// Nobody does, or whoever compares afterwards finds out.
+    Ignored,
+    /// A file that somebody has open for writing while it is copied is marked as racy.
+    Suspected,
 }
 
 /// Why an entry has no copy.
@@ -88,6 +100,8 @@ pub struct Copier<'a> {
     pub fidelity: Fidelity,
     /// Whether inodes may be shared.
     pub linking: Linking,
+    /// Whether somebody may write meanwhile.
+    pub writers: Writers,
 }
 
 /// A failure with its place in the tree, before the caller says which tree.
@@ -133,8 +147,10 @@ impl Copier<'_> {
                 .unwrap_or_else(PoisonError::into_inner)
                 .push(result);
         };
+        // A thread costs as much as a few dozen files.
+        let company = if total > ALONE { THREADS - 1 } else { 0 };
         std::thread::scope(|scope| {
-            for _ in 1..THREADS {
+            for _ in 0..company {
                 scope.spawn(work);
             }
             work();
@@ -270,6 +286,21 @@ impl Copier<'_> {
         }
         settle(&to, entry).map_err(failed)?;
         Ok(())
+    }
+
+    /// The same before the tree stands still, for a directory that can still be added to afterwards and
+    /// has no attributes that could be there no more by then. Whether it was one.
+    pub(crate) fn finish_plain(&self, path: &[u8], entry: &Entry) -> Result<bool, Trouble> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let from = openat2(self.source, path, flags, Mode::empty(), BENEATH);
+        let failed = |error| Trouble::new("finish", path, error);
+        let Ok(from) = from else { return Ok(false) };
+        if entry.mode & 0o700 != 0o700 || !attributes::is_bare(&from).map_err(failed)? {
+            return Ok(false);
+        }
+        let to = openat2(self.target, path, flags, Mode::empty(), BENEATH).map_err(failed)?;
+        settle(&to, entry).map_err(failed)?;
+        Ok(true)
     }
 
     /// The same for the root of the copy.

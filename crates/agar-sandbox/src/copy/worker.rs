@@ -4,7 +4,9 @@ use super::attributes;
 use super::data::{BUFFER, Means};
 use super::entry::{Directory, Entry, Landed, Listing, Shape, as_path, join};
 use super::landing::{change_time, landed, settle, times};
-use super::transfer::{Copier, Fidelity, LeftOut, LeftOutReason, Linking, Transferred, Trouble};
+use super::transfer::{
+    Copier, Fidelity, LeftOut, LeftOutReason, Linking, Transferred, Trouble, Writers,
+};
 use super::walk::BENEATH;
 use rustix::fs::{AtFlags, Gid, Mode, OFlags, Uid, linkat, openat, openat2};
 use rustix::io::Errno;
@@ -109,7 +111,13 @@ impl<'a> Worker<'a> {
     ) -> Result<(), Trouble> {
         let outcome = match entry.shape() {
             Shape::File if self.copier.is_linkable(directory, entry) => self.link(place, entry),
-            Shape::File => self.copy_file(place, entry),
+            Shape::File => {
+                let copied = self.copy_file(place, entry);
+                copied.map(|(landed, open)| {
+                    entry.racy |= open;
+                    landed
+                })
+            }
             Shape::Symlink => place.copy_symlink(entry),
             Shape::Fifo => place.make_node(entry, rustix::fs::FileType::Fifo),
             Shape::Device if self.is_whiteout(place, entry) => {
@@ -181,7 +189,7 @@ impl<'a> Worker<'a> {
             other => other,
         };
         if linked.is_err() {
-            return self.copy_file(place, entry);
+            return self.copy_file(place, entry).map(|(landed, _)| landed);
         }
         let found = rustix::fs::statat(&place.to, &entry.name, AtFlags::SYMLINK_NOFOLLOW);
         let found = found.map_err(Step::target)?;
@@ -195,7 +203,8 @@ impl<'a> Worker<'a> {
         })
     }
 
-    fn copy_file(&mut self, place: &Place, entry: &Entry) -> Result<Landed, Step> {
+    /// Copies a file. Whether somebody may have it open for writing, where that matters.
+    fn copy_file(&mut self, place: &Place, entry: &Entry) -> Result<(Landed, bool), Step> {
         // Without blocking: the name may have become a pipe.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let from = openat(
@@ -205,6 +214,11 @@ impl<'a> Worker<'a> {
             Mode::empty(),
         );
         let from = from.map_err(Step::source)?;
+        // Before the first byte is read: who opens it later cannot hide what it writes.
+        let open = match self.copier.writers {
+            Writers::Ignored => false,
+            Writers::Suspected => agar_jail::writers::may_be_written(&from),
+        };
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let mode = Mode::from_raw_mode(entry.mode & 0o777);
         let create = || openat(&place.to, &entry.name, flags | OFlags::NOFOLLOW, mode);
@@ -216,12 +230,15 @@ impl<'a> Worker<'a> {
             other => other,
         };
         let to = to.map_err(Step::target)?;
-        self.means
-            .copy(&from, &to, entry, &mut self.buffer)
-            .map_err(Step::target)?;
+        match self.means.copy(&from, &to, entry, &mut self.buffer) {
+            Ok(()) => {}
+            // The name is a directory's by now.
+            Err(Errno::ISDIR) => return Err(Step::source(Errno::NOENT)),
+            Err(error) => return Err(Step::target(error)),
+        }
         attributes::copy(&from, &to, self.copier.fidelity).map_err(Step::target)?;
         let found = settle(&to, entry).map_err(Step::target)?;
-        Ok(landed(&found))
+        Ok((landed(&found), open))
     }
 }
 
@@ -239,6 +256,7 @@ impl Place {
             target: &self.to,
             fidelity: Fidelity::Layer,
             linking: Linking::Never,
+            writers: Writers::Ignored,
         };
         copier.clear(entry.name.to_bytes()).map_err(Step::target)
     }

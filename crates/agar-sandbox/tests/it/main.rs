@@ -10,6 +10,7 @@ mod base_git;
 mod base_life;
 mod change_git;
 mod change_overlay;
+mod chase;
 mod crash;
 mod desk;
 mod git;

@@ -4,7 +4,6 @@ use crate::args::{ProposalArgs, caller};
 use crate::context::Context;
 use crate::report::Failure;
 use crate::streams::{Lender, Way};
-use crate::ui::block::{self, Block};
 use crate::ui::human;
 use crate::ui::signals::Signals;
 use crate::ui::{Form, ending, learning};
@@ -94,22 +93,14 @@ pub fn run(args: &ExecArgs, context: &Context) -> Result<u8, Failure> {
             ) {
                 context.ui.say_block(&ending::verdict(&answer.run));
             }
-            if let Some(words) = taken_back(&answer) {
+            let back = (answer.before.as_deref(), answer.taken_back.as_deref());
+            if let Some(words) = ending::taken_back(back.0, back.1) {
                 context.ui.say_block(&words);
             }
             learning::after(&context.ui, answer.experiment.as_ref());
         }
     }
     Ok(ending::exit(&answer.run))
-}
-
-/// What became of a sandbox whose command went too far.
-fn taken_back(answer: &ExecAnswer) -> Option<Block> {
-    let (before, left) = (answer.before.as_ref()?, answer.taken_back.as_ref()?);
-    let mut block = Block::new().line(block::RESTORED, format!("{before} · `on_breach = restore`"));
-    let line = format!("as the command left it: agar restore {left}");
-    block.push(block::KEPT, line);
-    Some(block)
 }
 
 /// Runs a command in a sandbox with this process's streams.

@@ -106,6 +106,11 @@ fn comment(answer: &RunAnswer, context: &Context) {
     if troubled {
         context.ui.say_block(&ending::verdict(&answer.run));
     }
+    let back = (answer.before.as_deref(), answer.taken_back.as_deref());
+    if let Some(words) = ending::taken_back(back.0, back.1) {
+        context.ui.say_block(&words);
+        return;
+    }
     if answer.kept && context.ui.terminals.stderr {
         let alias = &answer.sandbox.alias;
         context.ui.say_block(&Block::new().line(

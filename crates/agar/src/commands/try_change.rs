@@ -222,6 +222,10 @@ fn tell(context: &Context, answer: &RunAnswer) {
         block.push_more("nothing was applied; your project is untouched");
     }
     context.ui.say_block(&block);
+    let back = (answer.before.as_deref(), answer.taken_back.as_deref());
+    if let Some(words) = ending::taken_back(back.0, back.1) {
+        context.ui.say_block(&words);
+    }
 }
 
 /// Says that the sandbox is kept and how to look at it.

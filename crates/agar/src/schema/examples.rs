@@ -276,6 +276,8 @@ pub fn run_answer() -> RunAnswer {
         changes: Some(changes()),
         checks_due: false,
         experiment: None,
+        before: None,
+        taken_back: None,
     }
 }
 
@@ -291,12 +293,15 @@ fn run_answers() -> impl Iterator<Item = RunAnswer> {
             changes,
             checks_due: false,
             experiment: None,
+            before: Some("calm-fern@s1".to_owned()),
+            taken_back: Some("calm-fern@s2".to_owned()),
         })
         .zip(learning::experiments().into_iter().cycle())
         .map(|(answer, experiment)| RunAnswer {
             experiment,
             ..answer
         })
+        .chain([run_answer()])
 }
 
 fn tries() -> impl Iterator<Item = TryAnswer> {

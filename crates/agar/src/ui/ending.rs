@@ -91,6 +91,15 @@ pub fn verdict(run: &RunView) -> Block {
     block
 }
 
+/// What became of a sandbox whose command went too far, where it was returned to what it was before.
+pub fn taken_back(before: Option<&str>, left: Option<&str>) -> Option<Block> {
+    let (before, left) = (before?, left?);
+    let mut block = Block::new().line(block::RESTORED, format!("{before} · `on_breach = restore`"));
+    let line = format!("as the command left it: agar restore {left}");
+    block.push(block::KEPT, line);
+    Some(block)
+}
+
 fn first(run: &RunView) -> (Label, String) {
     if was_interrupted(run) {
         // Ctrl-C, or a signal that asks agar to end: the record does not tell them apart.

@@ -25,17 +25,24 @@ struct Counter {
     known: RefCell<BTreeSet<String>>,
     /// Rounds in which the command came to nothing, and in which it did what it was told.
     met: Cell<[u32; 2]>,
+    kills: usize,
 }
 
 impl Counter {
     fn new() -> Self {
+        Self::in_tier("full", KILLS)
+    }
+
+    fn in_tier(tier: &str, kills: usize) -> Self {
         let world = World::with_repository(AGAR);
-        world.agar(["create", "--name", "it"]).success();
+        let tier = format!("--tier={tier}");
+        world.agar(["create", "--name", "it", &tier]).success();
         let counter = Self {
             world,
             number: Cell::new(0),
             known: RefCell::default(),
             met: Cell::default(),
+            kills,
         };
         counter.enter("rm notes.txt; mkdir many; for n in $(seq 60); do echo $n >many/$n; done");
         counter.write("");
@@ -122,10 +129,10 @@ impl Counter {
             prepare,
             judge,
             seed,
-            kills: KILLS,
+            kills: self.kills,
         }
         .endure();
-        if victim == Victim::Client {
+        if victim == Victim::Client && self.kills == KILLS {
             let [nothing, done] = self.met.get();
             assert!(nothing > 0 && done > 0, "{nothing} and {done}: one-sided");
         }
@@ -141,7 +148,10 @@ fn expect(what: &str, found: u32, wanted: u32) -> Result<(), String> {
 }
 
 fn snapshot(also: &str, victim: Victim, seed: u64) {
-    let counter = Counter::new();
+    snapshot_of(&Counter::new(), also, (victim, seed));
+}
+
+fn snapshot_of(counter: &Counter, also: &str, (victim, seed): (Victim, u64)) {
     let prepare = || {
         counter.write(also);
         counter.new_snapshots();
@@ -158,7 +168,10 @@ fn snapshot(also: &str, victim: Victim, seed: u64) {
 }
 
 fn restore(also: &str, victim: Victim, seed: u64) {
-    let counter = Counter::new();
+    restore_of(&Counter::new(), also, (victim, seed));
+}
+
+fn restore_of(counter: &Counter, also: &str, (victim, seed): (Victim, u64)) {
     let mark = counter.number.get();
     let prepare = || {
         counter.write(also);
@@ -181,7 +194,10 @@ fn restore(also: &str, victim: Victim, seed: u64) {
 }
 
 fn fork(victim: Victim, seed: u64) {
-    let counter = Counter::new();
+    fork_of(&Counter::new(), (victim, seed));
+}
+
+fn fork_of(counter: &Counter, (victim, seed): (Victim, u64)) {
     let prepare = || {
         for _ in 0..2 {
             drop(counter.world.agar(["rm", "--force", "copy"]));
@@ -247,6 +263,39 @@ fn a_return_whose_keeper_is_killed_loses_neither_state() {
 #[test]
 fn a_fork_whose_command_is_killed_is_whole_or_absent() {
     fork(Victim::Client, 1808);
+}
+
+/// Where there are no layers the whole copy of the project is cloned; the notes and who finishes what
+/// are the same, so fewer kills tell as much.
+const FEW_KILLS: usize = 6;
+
+/// The tiers without layers.
+const WEAKER: [&str; 3] = ["helper", "landlock", "none"];
+
+#[test]
+fn a_snapshot_in_a_weaker_tier_whose_command_or_keeper_is_killed_is_whole_or_absent() {
+    for (seed, tier) in (1810..).zip(WEAKER) {
+        let counter = Counter::in_tier(tier, FEW_KILLS);
+        snapshot_of(&counter, "", (Victim::Client, seed));
+        let counter = Counter::in_tier(tier, FEW_KILLS);
+        snapshot_of(&counter, "", (Victim::Keeper, seed));
+    }
+}
+
+#[test]
+fn a_return_in_a_weaker_tier_whose_command_is_killed_loses_neither_state() {
+    for (seed, tier) in (1820..).zip(WEAKER) {
+        let counter = Counter::in_tier(tier, FEW_KILLS);
+        restore_of(&counter, "", (Victim::Client, seed));
+    }
+}
+
+#[test]
+fn a_fork_in_a_weaker_tier_whose_command_is_killed_is_whole_or_absent() {
+    for (seed, tier) in (1830..).zip(WEAKER) {
+        let counter = Counter::in_tier(tier, FEW_KILLS);
+        fork_of(&counter, (Victim::Client, seed));
+    }
 }
 
 /// The directories of a sandbox.

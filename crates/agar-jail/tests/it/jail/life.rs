@@ -92,6 +92,25 @@ fn a_one_run_jail_ends_when_its_client_goes_away() {
 }
 
 #[test]
+fn a_jail_that_waits_ends_with_its_client_unless_it_is_to_stay() {
+    let world = World::new();
+    let keeper = world.start(Lifetime::UntilLeft);
+    for number in 1..3 {
+        let (text, _) = finish(keeper.run(&world.request(number, "echo one")).unwrap());
+        assert_eq!(text, "one\n", "a run does not end it");
+    }
+    drop(keeper);
+    agar_testkit::leaks::assert_gone(world.directory.path());
+    let world = World::new();
+    let keeper = world.start(Lifetime::UntilLeft);
+    keeper.stay().unwrap();
+    drop(keeper);
+    let again = Keeper::connect(&world.path("socket"), &world.path("sandbox")).unwrap();
+    assert_eq!(again.status().unwrap().processes, 0);
+    again.stop().unwrap();
+}
+
+#[test]
 fn killing_the_keeper_ends_everything_inside() {
     let world = World::new();
     let keeper = world.start(Lifetime::UntilStopped);

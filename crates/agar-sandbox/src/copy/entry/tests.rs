@@ -111,6 +111,28 @@ fn a_racy_entry_is_never_taken_for_unchanged() {
 }
 
 #[test]
+fn what_vanished_before_it_could_be_copied_again_is_gone() {
+    let mut changed = entry("a", FILE, 1);
+    changed.landed = None;
+    let mut left_out = entry("b", FILE, 2);
+    left_out.landed = Some(Landed {
+        left_out: true,
+        ..Landed::default()
+    });
+    let before = listing(&[("", &[changed, left_out])]);
+    let gone = before.carry_into(&mut listing(&[("", &[])]));
+    assert_eq!(gone.entries, [b"a".to_vec()]);
+}
+
+#[test]
+fn a_further_whiteout_changes_none_that_was_there() {
+    let whiteout = entry("a", 0o020_000, 1);
+    let mut later = whiteout.clone();
+    (later.nlink, later.ctime_ns) = (2, 7);
+    assert!(whiteout.is_same(&later));
+}
+
+#[test]
 fn entries_are_found_by_their_path() {
     let tree = listing(&[
         ("", &[entry("a", DIRECTORY, 1)]),

@@ -70,6 +70,10 @@ pub(super) fn decide(
     if args.discard {
         return discard(context, tools, answer);
     }
+    if answer.taken_back.is_some() {
+        // What it changed is in a snapshot, and there is nothing to apply.
+        return Ok((Decision::Kept, None));
+    }
     if !changed(answer.changes.as_ref()) {
         // There is nothing to look at, so nothing to be said about it.
         give_up(tools, answer)?;

@@ -68,6 +68,8 @@ impl Play {
     fn step(&mut self, step: &Step) -> Told<()> {
         match step {
             Step::Edit { on, edits } => self.edit(self.at(*on), edits),
+            Step::Agent { on, edits } => self.agent(self.at(*on), edits),
+            Step::Undo { on } => self.undo(self.at(*on)),
             Step::Busy { on } => {
                 let on = self.at(*on);
                 self.resume(on)?;
@@ -128,6 +130,46 @@ impl Play {
         let tree = &mut self.models[on].tree;
         let script: Vec<String> = edits.iter().filter_map(|edit| tree.edit(edit)).collect();
         self.exec(on, &format!("set -e; {}\ntrue", script.join("\n")))?;
+        self.look_at(on)
+    }
+
+    /// Edits as an agent does: what was before can be returned to.
+    fn agent(&mut self, on: usize, edits: &[Edit]) -> Told<()> {
+        self.resume(on)?;
+        let before = self.models[on].tree.clone();
+        let tree = &mut self.models[on].tree;
+        let script: Vec<String> = edits.iter().filter_map(|edit| tree.edit(edit)).collect();
+        let script = format!("umask 022; set -e; {}\ntrue", script.join("\n"));
+        let alias = self.models[on].alias.clone();
+        let words = ["exec", "--agent", "claude", "--json", &alias];
+        let words = [&words[..], &["--", "/bin/sh", "-c", &script]].concat();
+        let answer = self.json(&words)?;
+        self.note_new(on, &before)?;
+        let name = answer["before"]
+            .as_str()
+            .and_then(|it| it.split('@').nth(1));
+        let known = self.models[on].snapshots.iter();
+        let shows = known.filter(|(it, tree)| Some(it.as_str()) == name && *tree == before);
+        if shows.count() != 1 {
+            return Err(format!("no snapshot shows what was before: {name:?}"));
+        }
+        self.look_at(on)
+    }
+
+    /// Returns to whatever the last snapshot is.
+    fn undo(&mut self, on: usize) -> Told<()> {
+        if self.models[on].snapshots.is_empty() {
+            return Ok(());
+        }
+        let answer = self.json(&["restore", &self.models[on].alias, "--json"])?;
+        let name = answer["snapshot"]["name"].as_str().unwrap_or_default();
+        let mut known = self.models[on].snapshots.iter();
+        let found = known.find(|(it, _)| it == name);
+        let tree = found.map(|(_, tree)| tree.clone());
+        let tree = tree.ok_or_else(|| format!("nobody knows the snapshot {name}"))?;
+        let before = std::mem::replace(&mut self.models[on].tree, tree);
+        self.models[on].paused = false;
+        self.note_new(on, &before)?;
         self.look_at(on)
     }
 
@@ -258,15 +300,20 @@ impl Play {
                 ["fork", &alias, "--name", &fork].map(str::to_owned).into()
             }
             Verb::Fork => return Ok(()),
-            Verb::MakeDirectory(path) => {
+            Verb::MakeDirectory(path) | Verb::AgentsDirectory(path) => {
                 self.resume(on)?;
                 let Some(script) = after_all.edit(&Edit::MakeDirectory(path)) else {
                     return Ok(());
                 };
+                let by: &[&str] = if matches!(verb, Verb::AgentsDirectory(_)) {
+                    &["--agent", "claude"]
+                } else {
+                    &[]
+                };
                 let script = format!("umask 022; {script}");
-                ["exec", &alias, "--", "/bin/sh", "-c", &script]
-                    .map(str::to_owned)
-                    .into()
+                let words = ["--", "/bin/sh", "-c", &script];
+                let words = [&["exec"], by, &[alias.as_str()], &words].concat();
+                words.into_iter().map(str::to_owned).collect()
             }
             Verb::Upkeep => vec!["upkeep".to_owned()],
         };

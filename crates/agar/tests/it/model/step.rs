@@ -12,6 +12,15 @@ pub(crate) enum Step {
         on: usize,
         edits: Vec<Edit>,
     },
+    /// A command of an agent does, before which a snapshot is taken.
+    Agent {
+        on: usize,
+        edits: Vec<Edit>,
+    },
+    /// The last snapshot is returned to, whatever it is.
+    Undo {
+        on: usize,
+    },
     /// A process is left running.
     Busy {
         on: usize,
@@ -64,6 +73,8 @@ pub(crate) enum Verb {
     Restore(usize),
     Fork,
     MakeDirectory(&'static str),
+    /// The same by an agent.
+    AgentsDirectory(&'static str),
     Upkeep,
 }
 
@@ -83,6 +94,8 @@ fn step() -> impl Strategy<Value = Step> {
     let on = 0..4_usize;
     prop_oneof![
         14 => (on.clone(), edits(1..6)).prop_map(|(on, edits)| Step::Edit { on, edits }),
+        4 => (on.clone(), edits(1..6)).prop_map(|(on, edits)| Step::Agent { on, edits }),
+        2 => on.clone().prop_map(|on| Step::Undo { on }),
         2 => on.clone().prop_map(|on| Step::Busy { on }),
         6 => on.clone().prop_map(|on| Step::Snapshot { on }),
         1 => (on.clone(), edits(17..20)).prop_map(|(on, edits)| Step::Series { on, edits }),
@@ -110,6 +123,7 @@ fn verb() -> impl Strategy<Value = Verb> {
         4 => any::<usize>().prop_map(Verb::Restore),
         2 => Just(Verb::Fork),
         1 => select(&PATHS[..]).prop_map(Verb::MakeDirectory),
+        2 => select(&PATHS[..]).prop_map(Verb::AgentsDirectory),
         1 => Just(Verb::Upkeep),
     ]
 }

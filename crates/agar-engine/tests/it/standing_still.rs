@@ -1,0 +1,96 @@
+//! Snapshots of sandboxes in which something keeps writing.
+
+use crate::travelling::Yard;
+use agar_core::snapshot::Taken;
+
+/// Writes the same number to one file after the other, in every way that a file can be written, again
+/// and again with the next number. So at each moment no file is ahead of the one before it, and the
+/// last is at most one behind the first. Meanwhile it rewrites many others, so that copying takes time.
+const WRITER: &str = r#"
+import mmap, os, struct
+def pack(n): return struct.pack("<Q", n)
+def opened(name):
+    fd = os.open(name, os.O_RDWR | os.O_CREAT, 0o644)
+    os.ftruncate(fd, 4096)
+    return fd
+def mapped(fd): return mmap.mmap(fd, 4096)
+def in_place(name):
+    fd = opened(name)
+    return lambda n: os.pwrite(fd, pack(n), 0)
+def long_map(name):
+    view = mapped(opened(name))
+    def write(n): view[0:8] = pack(n)
+    return write
+def short_map(name):
+    os.close(opened(name))
+    def write(n):
+        fd = os.open(name, os.O_RDWR)
+        view = mapped(fd)
+        os.close(fd)
+        view[0:8] = pack(n)
+        view.close()
+    return write
+def saved(name):
+    def write(n):
+        with open(name + "~", "wb") as file: file.write(pack(n))
+        os.rename(name + "~", name)
+    return write
+def linked(name):
+    def write(n):
+        with open(name + "~", "wb") as file: file.write(pack(n))
+        os.link(name + "~", name + "+")
+        os.rename(name + "+", name)
+        os.unlink(name + "~")
+    return write
+home = os.environ["HOME"] + "/"
+os.mkdir("many")
+writers = [in_place("a"), long_map("b"), in_place(home + "c"), short_map("d"), saved("e"),
+           long_map(home + "f"), linked("g"), in_place("h")]
+n = 0
+while True:
+    n += 1
+    for write in writers: write(n)
+    with open("many/%d" % (n % 300), "wb") as file: file.write(os.urandom(20000))
+"#;
+
+/// Prints the numbers in the order in which they are written.
+const READER: &str = r#"
+import os, struct
+home = os.environ["HOME"] + "/"
+names = ["a", "b", home + "c", "d", "e", home + "f", "g", "h"]
+print(*[struct.unpack("<Q", open(name, "rb").read(8))[0] for name in names])
+"#;
+
+/// The numbers that a sandbox holds.
+fn numbers(yard: &Yard, sandbox: &str) -> Vec<u64> {
+    let printed = yard.say(sandbox, "exec python3 reader.py");
+    let numbers = printed.split_whitespace().map(|word| word.parse().unwrap());
+    numbers.collect()
+}
+
+#[test]
+fn a_snapshot_of_a_sandbox_that_is_written_to_shows_a_state_that_there_was() {
+    let yard = Yard::new();
+    yard.desk.write("writer.py", WRITER);
+    yard.desk.write("reader.py", READER);
+    yard.create("calm-fern");
+    yard.say(
+        "calm-fern",
+        "python3 writer.py >/dev/null 2>&1 & until [ -e many/299 ]; do sleep 0.01; done",
+    );
+    let mut last = 0;
+    for number in 0..8 {
+        let taken = yard.snapshot("calm-fern", &format!("n{number}"));
+        assert_eq!(taken.snapshot.taken, Taken::Running);
+        assert!(taken.snapshot.frozen_us.is_some());
+        let fork = format!("fork-{number}");
+        yard.fork(&format!("calm-fern@n{number}"), &fork);
+        let numbers = numbers(&yard, &fork);
+        let (first, end) = (numbers[0], numbers[numbers.len() - 1]);
+        assert!(numbers.is_sorted_by(|one, next| one >= next), "{numbers:?}");
+        assert!(first - end <= 1, "{numbers:?}");
+        assert!(first > last, "the writer went on: {numbers:?}");
+        last = first;
+        yard.remove(&fork);
+    }
+}
