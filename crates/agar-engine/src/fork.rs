@@ -104,6 +104,7 @@ fn now(engine: &Engine, here: &Here, parent: &Sandbox) -> Result<Snapshot, Engin
     if let Some(head) = parent.head
         && travel::is_at_rest(&parent, &Blueprint::of(&parent)?)
         && let Ok(snapshot) = here.read(|store| store.snapshot(head))
+        && snapshot.sandbox == parent.id
     {
         return Ok(snapshot);
     }

@@ -51,9 +51,11 @@ pub fn restore(engine: &Engine, request: &RestoreRequest) -> Result<RestoreAnswe
     let target = travel::find(here, &record, snapshot)?;
     let done = return_to(engine, here, &record, &target)?;
     let record = here.read(|store| store.sandbox(record.id))?;
+    // A fork that has none of its own returns to the one that it was made from.
+    let owner = here.read(|store| store.sandbox(target.sandbox))?;
     Ok(RestoreAnswer {
         sandbox: view::sandbox(here, &record)?,
-        snapshot: view::snapshot(&record, &target),
+        snapshot: view::snapshot(&owner, &target),
         left: done.left.map(|left| view::snapshot(&record, &left)),
         ended: done.ended,
         jail_ended: done.jail_ended,

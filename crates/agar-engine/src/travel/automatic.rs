@@ -67,6 +67,8 @@ pub(crate) fn before_run(
     if let Some(head) = record.head
         && is_at_rest(&record, &blueprint)
         && let Ok(snapshot) = here.read(|store| store.snapshot(head))
+        // That of another sandbox can go with that one; a further one costs nothing here.
+        && snapshot.sandbox == record.id
     {
         return Ok(WayBack::To(snapshot));
     }

@@ -22,6 +22,8 @@ type Told<T> = Result<T, String>;
 struct Model {
     alias: String,
     tree: Tree,
+    /// What it was forked from.
+    origin: Option<Tree>,
     /// Newest last.
     snapshots: Vec<(String, Tree)>,
     paused: bool,
@@ -45,6 +47,7 @@ impl Play {
         let model = Model {
             alias: "m0".to_owned(),
             tree,
+            origin: None,
             snapshots: Vec::new(),
             paused: false,
         };
@@ -158,15 +161,22 @@ impl Play {
 
     /// Returns to whatever the last snapshot is.
     fn undo(&mut self, on: usize) -> Told<()> {
-        if self.models[on].snapshots.is_empty() {
+        if self.models[on].snapshots.is_empty() && self.models[on].origin.is_none() {
             return Ok(());
         }
         let answer = self.json(&["restore", &self.models[on].alias, "--json"])?;
-        let name = answer["snapshot"]["name"].as_str().unwrap_or_default();
-        let mut known = self.models[on].snapshots.iter();
-        let found = known.find(|(it, _)| it == name);
-        let tree = found.map(|(_, tree)| tree.clone());
-        let tree = tree.ok_or_else(|| format!("nobody knows the snapshot {name}"))?;
+        let name = answer["snapshot"]["reference"].as_str().unwrap_or_default();
+        let model = &self.models[on];
+        let tree = match name.split_once('@') {
+            Some((alias, name)) if alias == model.alias => {
+                let found = model.snapshots.iter().find(|(it, _)| it == name);
+                found.map(|(_, tree)| tree)
+            }
+            Some(_) | None => model.origin.as_ref(),
+        };
+        let tree = tree
+            .ok_or_else(|| format!("nobody knows the snapshot {name}"))?
+            .clone();
         let before = std::mem::replace(&mut self.models[on].tree, tree);
         self.models[on].paused = false;
         self.note_new(on, &before)?;
@@ -218,6 +228,7 @@ impl Play {
     fn add(&mut self, alias: String, tree: Tree) {
         self.models.push(Model {
             alias,
+            origin: Some(tree.clone()),
             tree,
             snapshots: Vec::new(),
             paused: false,
