@@ -148,11 +148,10 @@ impl Play {
         let words = [&words[..], &["--", "/bin/sh", "-c", &script]].concat();
         let answer = self.json(&words)?;
         self.note_new(on, &before)?;
-        let name = answer["before"]
-            .as_str()
-            .and_then(|it| it.split('@').nth(1));
+        let name = answer["before"].as_str().and_then(|it| it.split_once('@'));
         let known = self.models[on].snapshots.iter();
-        let shows = known.filter(|(it, tree)| Some(it.as_str()) == name && *tree == before);
+        let shows =
+            known.filter(|(it, tree)| name == Some((alias.as_str(), it)) && *tree == before);
         if shows.count() != 1 {
             return Err(format!("no snapshot shows what was before: {name:?}"));
         }
