@@ -46,7 +46,7 @@ fn texts(root: &Path) -> Result<Vec<(String, String)>> {
         let mut command = Command::new(&agar);
         program::read(command.args(["man", "--reference", name]).current_dir(root))
     };
-    let pages = ["cli.md", "env.md", "config.md"];
+    let pages = ["cli.md", "env.md", "config.md", "openapi.json"];
     let mut names: Vec<String> = pages.map(str::to_owned).to_vec();
     let schemas = program::read(Command::new(&agar).arg("schema").current_dir(root))?;
     names.extend(schemas.lines().map(|name| format!("schema/{name}.json")));

@@ -128,6 +128,10 @@ id! {
     /// Names one application of a change set to a project.
     PromotionId
 }
+id! {
+    /// Names a change that somebody offered for a person to try.
+    SuggestionId
+}
 
 #[cfg(test)]
 mod tests {

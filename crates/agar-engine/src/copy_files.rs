@@ -3,6 +3,8 @@
 mod enter;
 mod leave;
 
+pub(crate) use leave::Reach;
+
 use crate::{Engine, EngineError, SandboxView};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;

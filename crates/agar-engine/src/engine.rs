@@ -6,7 +6,7 @@ use crate::here::Here;
 use crate::options::SandboxOptions;
 use crate::raise::Expected;
 use crate::surroundings::Surroundings;
-use agar_core::id::{ExperimentId, ProjectId, PromotionId, SandboxId, SnapshotId};
+use agar_core::id::{ExperimentId, ProjectId, PromotionId, SandboxId, SnapshotId, SuggestionId};
 use agar_core::seam::Timestamp;
 use std::cell::{OnceCell, RefCell};
 
@@ -112,6 +112,11 @@ impl Engine {
     /// A name for a new snapshot.
     pub(crate) fn new_snapshot_id(&self) -> SnapshotId {
         SnapshotId::new(self.now(), self.random())
+    }
+
+    /// A name for a new suggestion.
+    pub(crate) fn new_suggestion_id(&self) -> SuggestionId {
+        SuggestionId::new(self.now(), self.random())
     }
 
     /// A name for a new project.

@@ -187,6 +187,18 @@ impl Plan {
         self
     }
 
+    /// The same for several commands, one after the other.
+    pub(crate) fn trying(mut self, commands: &[Command]) -> Self {
+        let words = |command: &Command| {
+            let words = command.argv.iter();
+            words
+                .map(|word| word.to_string_lossy().into_owned())
+                .collect()
+        };
+        self.beginning.suggestion.commands = commands.iter().map(words).collect();
+        self
+    }
+
     /// Predicts and writes the beginning down.
     pub(crate) fn begin(mut self) -> Result<Open, MemoryError> {
         let suggestion = &mut self.beginning.suggestion;

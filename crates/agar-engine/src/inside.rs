@@ -73,6 +73,9 @@ pub(crate) fn masks(
         masks.extend(found.into_iter().map(|path| root.join(path)));
     }
     masks.push(here.state.path().to_owned());
+    // Where the server's token lies, also when this project's state is on another filesystem.
+    let own = engine.surroundings().state_home.join("agar");
+    masks.extend(own.symlink_metadata().is_ok().then_some(own));
     masks.sort();
     masks.dedup();
     Ok(masks)

@@ -1,6 +1,7 @@
 //! Everything agar knows about one sandbox.
 
 use crate::blueprint::Blueprint;
+use crate::events::JournalEvent;
 use crate::here::Here;
 use crate::view::{self, shown};
 use crate::{Engine, EngineError, RunView, SandboxView};
@@ -85,6 +86,13 @@ pub fn inspect(engine: &Engine, request: &InspectRequest) -> Result<InspectAnswe
     })
 }
 
+/// Shows one sandbox without looking into it.
+pub fn summary(engine: &Engine, name: &str) -> Result<SandboxView, EngineError> {
+    let here = engine.here()?;
+    let record = find::sandbox(here, Some(name))?;
+    view::sandbox(here, &record)
+}
+
 fn stack(stack: &Stack) -> StackView {
     StackView {
         role: stack.role.word().to_owned(),
@@ -115,12 +123,30 @@ fn events(here: &Here, record: &Sandbox) -> Result<Vec<EventView>, EngineError> 
 const PAGE: u32 = 1000;
 
 fn event(entry: &Entry) -> EventView {
+    let JournalEvent {
+        number,
+        at,
+        kind,
+        data,
+        sandbox: _,
+    } = described(entry);
+    EventView {
+        number,
+        at,
+        kind,
+        data,
+    }
+}
+
+/// An entry of the journal as the faces show it.
+pub(crate) fn described(entry: &Entry) -> JournalEvent {
     let mut fact = serde_json::to_value(&entry.fact).unwrap_or_default();
     let kind = fact.get("kind").and_then(|kind| kind.as_str());
-    EventView {
+    JournalEvent {
         number: entry.number,
         at: entry.at,
         kind: kind.unwrap_or("unknown").to_owned(),
+        sandbox: entry.sandbox,
         data: fact
             .get_mut("payload")
             .map(serde_json::Value::take)

@@ -4,6 +4,7 @@ use crate::blueprint::Blueprint;
 use crate::here::Here;
 use crate::{Engine, EngineError, RunView, SandboxView};
 use crate::{changes, layers, processes, view};
+use agar_core::id::SandboxId;
 use agar_core::state::State;
 use agar_store::{Sandbox, Scope};
 use serde::{Deserialize, Serialize};
@@ -25,6 +26,10 @@ pub struct ListRequest {
     /// Also count what each holds on disk, and leave out how many paths changed: for whoever looks
     /// again and again.
     pub disk: bool,
+    /// Only those made after this one.
+    pub after: Option<SandboxId>,
+    /// How many at most; all if left out.
+    pub limit: Option<usize>,
 }
 
 /// One line of the list.
@@ -76,7 +81,9 @@ pub fn list(engine: &Engine, request: &ListRequest) -> Result<ListAnswer, Engine
     };
     let sandboxes = records
         .iter()
+        .filter(|record| request.after.is_none_or(|after| record.id > after))
         .filter(shown)
+        .take(request.limit.unwrap_or(usize::MAX))
         .map(|record| listed(engine, here, record, request.disk))
         .collect::<Result<_, _>>()?;
     Ok(ListAnswer { sandboxes })

@@ -4,6 +4,7 @@
 //! it one thing. What the numbers mean is `agar-memory`'s business.
 
 mod forget;
+mod of_sandbox;
 mod transfer;
 
 pub use agar_memory::{
@@ -14,6 +15,7 @@ pub use agar_memory::{
     Similar, Stats, Status, SuccessMetrics, Suggestion, Taught, Tried, Verdict,
 };
 pub use forget::{ForgetAnswer, ForgetRequest, forget};
+pub use of_sandbox::{OfSandboxAnswer, of_sandbox};
 pub use transfer::{ExportAnswer, ExportForm, ExportRequest, ImportRequest, export, import};
 
 use crate::experiment::{self, Proposal, directory, graduation_fact};

@@ -6,7 +6,8 @@
 
 use crate::generation::GenerationKind;
 use crate::promotion::PromotionState;
-use agar_core::id::{ExperimentId, PromotionId, SandboxId, SnapshotId};
+use crate::suggestion::SuggestionState;
+use agar_core::id::{ExperimentId, PromotionId, SandboxId, SnapshotId, SuggestionId};
 use agar_core::limits::Breach;
 use agar_core::run::{End, Usage};
 use agar_core::snapshot::SnapshotKind;
@@ -302,6 +303,22 @@ pub enum Fact {
         /// The cell.
         cell: String,
     },
+    /// Somebody offered a change for a person to try.
+    #[serde(rename = "suggestion.offered")]
+    SuggestionOffered {
+        /// Which.
+        suggestion: SuggestionId,
+        /// Who offered it.
+        agent: String,
+    },
+    /// A suggestion moved on: it is tried, or a person decided.
+    #[serde(rename = "suggestion.state")]
+    SuggestionMoved {
+        /// Which.
+        suggestion: SuggestionId,
+        /// Where it is.
+        to: SuggestionState,
+    },
     /// Something was removed from disk.
     #[serde(rename = "collected")]
     Collected {
@@ -378,6 +395,8 @@ impl Fact {
             Self::CellLoaded { .. } => "cell.loaded",
             Self::CellFailed { .. } => "cell.failed",
             Self::CellRemoved { .. } => "cell.removed",
+            Self::SuggestionOffered { .. } => "suggestion.offered",
+            Self::SuggestionMoved { .. } => "suggestion.state",
             Self::Collected { .. } => "collected",
             Self::Unknown { kind, .. } => kind,
         }

@@ -8,6 +8,7 @@
 //! Several processes may use one store at once. Reads go through [`Store::read`] and never wait;
 //! writes go through [`Store::write`], one at a time, all or nothing.
 
+mod answered;
 mod approval;
 mod base_check;
 mod check;
@@ -28,7 +29,9 @@ mod schema;
 mod scrub;
 mod snapshot;
 mod store;
+mod suggestion;
 
+pub use crate::answered::Answered;
 pub use crate::approval::Approval;
 pub use crate::check::{Health, check};
 pub use crate::fact::Fact;
@@ -45,6 +48,7 @@ pub use crate::schema::VERSION;
 pub use crate::scrub::FORGOTTEN;
 pub use crate::snapshot::{Joined, Snapshot};
 pub use crate::store::{Reader, Store, StoreError, Writer};
+pub use crate::suggestion::{NewSuggestion, Suggestion, SuggestionState};
 
 /// The name of the store's file in agar's state directory.
 pub const FILE_NAME: &str = "store.db";

@@ -11,10 +11,11 @@ const STEPS: [&str; VERSION as usize] = [
     include_str!("../migrations/0001_founding.sql"),
     include_str!("../migrations/0002_base_checks.sql"),
     include_str!("../migrations/0003_snapshots.sql"),
+    include_str!("../migrations/0004_suggestions.sql"),
 ];
 
 /// The number of the newest schema that this agar knows.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// Marks the file as agar's: "agar" in ASCII, where SQLite keeps such marks.
 pub(crate) const MARK: u32 = 0x6167_6172;
@@ -144,6 +145,7 @@ mod tests {
             STEPS[0],
             STEPS[1],
             STEPS[2],
+            STEPS[3],
             "ALTER TABLE project ADD COLUMN colour TEXT; DELETE FROM project; CREATE TABLE run (x);",
         ];
         let transaction = connection.transaction().unwrap();

@@ -72,6 +72,8 @@ impl Writer<'_> {
                 "UPDATE sandbox SET note = nullif(?2, ?2) WHERE id = ?1",
                 "UPDATE journal SET payload = json_set(payload, '$.argv', json(?2))
                  WHERE sandbox = ?1 AND kind = 'run.started'",
+                "UPDATE suggestion SET text = json_extract(?2, '$[0]'), context = '{}',
+                 commands = '[]' WHERE sandbox = ?1",
             ] {
                 self.transaction.execute(change, params![id, words])?;
             }
@@ -82,7 +84,16 @@ impl Writer<'_> {
                  WHERE project = ?1 AND instr(lower(trial), lower(?2)) > 0",
                 params![project.to_string(), text],
             )?;
+            self.transaction.execute(
+                "UPDATE suggestion SET text = ?3, context = '{}', commands = '[]'
+                 WHERE project = ?1 AND (instr(lower(text), lower(?2)) > 0
+                     OR instr(lower(context), lower(?2)) > 0
+                     OR instr(lower(commands), lower(?2)) > 0)",
+                params![project.to_string(), text, FORGOTTEN],
+            )?;
         }
+        // Answers repeat what was asked about.
+        self.transaction.execute("DELETE FROM answered", [])?;
         self.transaction.execute_batch(RESTORE)?;
         Ok(())
     }

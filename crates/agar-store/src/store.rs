@@ -58,6 +58,14 @@ pub enum StoreError {
         /// What was asked.
         to: crate::PromotionState,
     },
+    /// The change does not fit where the suggestion is.
+    #[error("a suggestion that is {} cannot become {}", from.word(), to.word())]
+    SuggestionOutOfTurn {
+        /// Where it is.
+        from: crate::SuggestionState,
+        /// What was asked.
+        to: crate::SuggestionState,
+    },
     /// The run has ended before.
     #[error("run {number} has already ended")]
     RunEnded {
@@ -105,6 +113,7 @@ impl Fault for StoreError {
             Self::AliasTaken(_)
             | Self::OutOfTurn(_)
             | Self::PromotionOutOfTurn { .. }
+            | Self::SuggestionOutOfTurn { .. }
             | Self::RunEnded { .. }
             | Self::Busy => Kind::Conflict,
             Self::Full => Kind::Limit,
@@ -124,6 +133,7 @@ impl Fault for StoreError {
             | Self::NotAnAlias(_)
             | Self::OutOfTurn(_)
             | Self::PromotionOutOfTurn { .. }
+            | Self::SuggestionOutOfTurn { .. }
             | Self::RunEnded { .. }
             | Self::Busy
             | Self::Full

@@ -13,6 +13,7 @@
 
 pub mod caller;
 pub mod clock;
+pub mod http;
 pub mod invocation;
 pub mod keepers;
 pub mod leaks;

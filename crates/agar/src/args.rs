@@ -143,6 +143,7 @@ pub enum Verb {
     Resume(commands::pause::ResumeArgs),
     Rm(commands::rm::RmArgs),
     Prune(commands::prune::PruneArgs),
+    Serve(commands::serve::ServeArgs),
     Doctor(commands::doctor::DoctorArgs),
     Jail(commands::jail::JailArgs),
     Config(commands::config::ConfigArgs),

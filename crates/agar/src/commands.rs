@@ -31,6 +31,7 @@ pub mod restore;
 pub mod rm;
 pub mod run;
 pub mod schema;
+pub mod serve;
 pub mod shell;
 pub mod snapshot;
 pub mod snapshots;
@@ -85,6 +86,7 @@ pub fn dispatch(verb: &Verb, context: &Context) -> Result<u8, Failure> {
         Verb::Resume(args) => pause::run_resume(args, context),
         Verb::Rm(args) => rm::run(args, context),
         Verb::Prune(args) => prune::run(args, context),
+        Verb::Serve(args) => serve::run(args, context),
         Verb::Doctor(args) => doctor::run(args, context),
         Verb::Jail(args) => jail::run(args, context),
         Verb::Config(args) => config::run(args, context),

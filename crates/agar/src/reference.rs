@@ -15,12 +15,18 @@ pub fn files() -> Vec<(String, String)> {
         ("cli.md".to_owned(), cli()),
         ("env.md".to_owned(), variables()),
         ("config.md".to_owned(), agar_core::settings::reference()),
+        ("openapi.json".to_owned(), openapi()),
     ];
     for name in schema::names() {
         let schema = schema::of(name).unwrap_or_default();
         files.push((format!("schema/{name}.json"), format!("{schema:#}\n")));
     }
     files
+}
+
+/// The HTTP interface, in `OpenAPI` 3.1.
+pub fn openapi() -> String {
+    format!("{:#}\n", agar_server::document(&schema::of))
 }
 
 /// The command line, as Markdown.

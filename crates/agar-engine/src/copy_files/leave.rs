@@ -12,7 +12,7 @@ use agar_sandbox::stack::{Stack, owner};
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Copies a file or directory of a sandbox to the machine.
 pub(super) fn copy_out(
@@ -25,14 +25,17 @@ pub(super) fn copy_out(
     let blueprint = changes::kept(&record, "copy files out of")?;
     let from = blueprint.root.join(from);
     let mut copy = Copy {
-        blueprint: &blueprint,
+        reach: Reach::into(&blueprint),
         files: 0,
         bytes: 0,
     };
-    let entry = copy.find(&from)?.ok_or_else(|| EngineError::Missing {
-        doing: "copy files",
-        what: format!("{} in {}", shown(&from), record.alias),
-    })?;
+    let entry = copy
+        .reach
+        .find(&from)?
+        .ok_or_else(|| EngineError::Missing {
+            doing: "copy files",
+            what: format!("{} in {}", shown(&from), record.alias),
+        })?;
     let to = match (to.is_dir(), from.file_name()) {
         (true, Some(name)) => to.join(name),
         (true, None) | (false, _) => to.to_owned(),
@@ -45,13 +48,18 @@ pub(super) fn copy_out(
     })
 }
 
-struct Copy<'a> {
+/// The files of a sandbox, as the kernel would merge them.
+#[derive(Debug)]
+pub(crate) struct Reach<'a> {
     blueprint: &'a Blueprint,
-    files: u64,
-    bytes: u64,
 }
 
-impl Copy<'_> {
+impl<'a> Reach<'a> {
+    /// The files of this sandbox.
+    pub(crate) const fn into(blueprint: &'a Blueprint) -> Self {
+        Self { blueprint }
+    }
+
     /// The layers that a path inside is read from. What was masked is there only if it was made
     /// inside.
     fn view(&self, path: &Path) -> Result<Option<(&Stack, View)>, EngineError> {
@@ -71,7 +79,8 @@ impl Copy<'_> {
         Ok(Some((stack, view)))
     }
 
-    fn find(&self, path: &Path) -> Result<Option<Entry>, EngineError> {
+    /// What is at a path, if anything. Nothing is followed.
+    pub(crate) fn find(&self, path: &Path) -> Result<Option<Entry>, EngineError> {
         let Some((stack, view)) = self.view(path)? else {
             return Err(EngineError::Invalid(format!(
                 "{} is the machine's own and the same outside",
@@ -82,14 +91,40 @@ impl Copy<'_> {
         Ok(view.lookup(relative)?)
     }
 
-    fn children(&self, path: &Path) -> Result<Vec<(OsString, Entry)>, EngineError> {
+    /// What is in a directory, sorted by name, without what is masked.
+    pub(crate) fn children(&self, path: &Path) -> Result<Vec<(OsString, Entry)>, EngineError> {
         let Some((stack, view)) = self.view(path)? else {
             return Ok(Vec::new());
         };
         let relative = path.strip_prefix(&stack.target).unwrap_or(path);
-        Ok(view.read_dir(relative)?)
+        let mut children = Vec::new();
+        for (name, entry) in view.read_dir(relative)? {
+            let child = path.join(&name);
+            // Another overlay lies there, or a mask: ask again, of the layers that count.
+            let entry = if self.is_apart(&child) {
+                self.find(&child)?
+            } else {
+                Some(entry)
+            };
+            children.extend(entry.map(|entry| (name, entry)));
+        }
+        Ok(children)
     }
 
+    /// Whether another overlay lies there, or a mask, so that other layers count.
+    fn is_apart(&self, path: &Path) -> bool {
+        self.blueprint.masks.iter().any(|mask| mask == path)
+            || self.blueprint.stacks.iter().any(|it| it.target == path)
+    }
+}
+
+struct Copy<'a> {
+    reach: Reach<'a>,
+    files: u64,
+    bytes: u64,
+}
+
+impl Copy<'_> {
     fn copy(&mut self, from: &Path, entry: &Entry, to: &Path) -> Result<(), EngineError> {
         let failed = || EngineError::io(format!("write {}", shown(to)));
         match entry.kind {
@@ -106,34 +141,14 @@ impl Copy<'_> {
             }
             Kind::Directory => {
                 make_directory(to, entry.mode).map_err(failed())?;
-                for (name, child) in self.children(from)? {
+                for (name, child) in self.reach.children(from)? {
                     let inside = from.join(&name);
-                    self.copy_child(&inside, child, &to.join(name))?;
+                    self.copy(&inside, &child, &to.join(name))?;
                 }
                 Ok(())
             }
             // Nothing that could be copied.
             Kind::Fifo | Kind::Socket | Kind::Device => Ok(()),
-        }
-    }
-
-    fn copy_child(&mut self, from: &Path, entry: Entry, to: &Path) -> Result<(), EngineError> {
-        let apart = |path: &PathBuf| path == from;
-        let elsewhere = self.blueprint.masks.iter().any(apart)
-            || self
-                .blueprint
-                .stacks
-                .iter()
-                .any(|stack| stack.target == from);
-        // Another overlay lies there, or a mask: ask again, of the layers that count.
-        let entry = if elsewhere {
-            self.find(from)?
-        } else {
-            Some(entry)
-        };
-        match entry {
-            Some(entry) => self.copy(from, &entry, to),
-            None => Ok(()),
         }
     }
 }

@@ -48,10 +48,13 @@ fn one(engine: &Engine, here: &Here, lost: Lost, learning: &Learning) -> Result<
         }
         Err(error) => return Err(error.into()),
     };
-    let ran = runs.iter().find(|it| it.number == run);
-    let Some(run) = ran.filter(|_| detail.ending.is_none()) else {
+    if detail.ending.is_some() {
         mark.remove();
         return Ok(());
+    }
+    let Some(run) = runs.iter().find(|it| it.number == run) else {
+        // Its command never began: it is evidence of nothing.
+        return withdraw(here, experiment, &mark, learning);
     };
     let confidence = memory.predict(&detail.suggestion, detail.summary.started)?;
     let open = Open {

@@ -132,6 +132,14 @@ fn of_projects() -> Vec<Fact> {
             files: 1,
             bytes: 2,
         },
+        Fact::SuggestionOffered {
+            suggestion: SuggestionId::new(Timestamp::from_millis(1), [1; 10]),
+            agent: "claude".to_owned(),
+        },
+        Fact::SuggestionMoved {
+            suggestion: SuggestionId::new(Timestamp::from_millis(1), [1; 10]),
+            to: SuggestionState::Rejected,
+        },
         Fact::Collected {
             what: "sandbox".to_owned(),
             name: "calm-fern".to_owned(),

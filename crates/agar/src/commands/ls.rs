@@ -53,6 +53,7 @@ pub fn run(args: &LsArgs, context: &Context) -> Result<u8, Failure> {
         collected: args.gone,
         trash: args.trash,
         disk: false,
+        ..ListRequest::default()
     };
     let answer = list(&context.engine()?, &request)?;
     if answer.sandboxes.is_empty() && context.ui.form == Form::Words {

@@ -6,7 +6,7 @@ use crate::report::Failure;
 use agar_engine::Background;
 use agar_engine::upkeep::{UpkeepRequest, upkeep};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 /// Freeze the project for next time and empty a portion of the trash
 ///
@@ -28,19 +28,22 @@ pub struct Later;
 
 impl Background for Later {
     fn start(&self, directory: &Path) {
-        let Ok(program) = std::env::current_exe() else {
-            return;
-        };
-        let started = Command::new(program)
-            .arg("-C")
-            .arg(directory)
-            .arg("upkeep")
-            .current_dir("/")
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn();
         // It ends by itself, usually after this process; without it the next start is slower.
-        drop(started);
+        drop(start(directory));
     }
+}
+
+/// Starts it, if that works.
+pub(super) fn start(directory: &Path) -> Option<Child> {
+    let program = std::env::current_exe().ok()?;
+    Command::new(program)
+        .arg("-C")
+        .arg(directory)
+        .arg("upkeep")
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .ok()
 }

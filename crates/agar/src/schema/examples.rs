@@ -115,6 +115,7 @@ pub fn all() -> Vec<(&'static str, Vec<Value>)> {
         ("config", values(configs())),
         ("approve", values([approve()])),
         ("init", values([init()])),
+        ("serve", values([crate::commands::serve::example()])),
         ("error", values(failures())),
     ];
     all.extend(travels());

@@ -27,6 +27,9 @@ mod c15_a_project_cannot_loosen_its_own_walls;
 mod c16_output_cannot_drive_the_terminal;
 mod c17_only_the_owner_reaches_a_sandbox;
 mod c18_a_snapshot_is_whole_or_absent;
+mod c19_only_the_person_reaches_the_server;
+mod c20_no_request_reaches_outside_a_sandbox;
+mod c21_no_client_stands_in_the_way;
 mod kill;
 
 /// The command under test.

@@ -23,6 +23,7 @@ mod preserving;
 mod programs;
 mod queueing;
 mod said;
+mod serving;
 mod terminal;
 mod trying;
 mod world;

@@ -1,0 +1,102 @@
+//! The page, and what there is besides the interface: health, counters, the description.
+
+use crate::access::cookie_name;
+use crate::app::App;
+use crate::query::{Ask, At};
+use crate::refusal::Refusal;
+use agar_core::fault::{Kind, Remedy};
+use axum::Json;
+use axum::extract::State;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION, SET_COOKIE};
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse as _, Response};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// The parts of the page, by name, with what they are.
+const PARTS: [(&str, &str, &str); 3] = [
+    (
+        "app.js",
+        "text/javascript; charset=utf-8",
+        include_str!("page/app.js"),
+    ),
+    (
+        "try-this-safely.js",
+        "text/javascript; charset=utf-8",
+        include_str!("page/try-this-safely.js"),
+    ),
+    (
+        "style.css",
+        "text/css; charset=utf-8",
+        include_str!("page/style.css"),
+    ),
+];
+
+/// How long a browser keeps its cookie.
+const COOKIE_SECONDS: u32 = 30 * 24 * 3600;
+
+/// Whether the server answers.
+pub(crate) async fn health() -> Json<Value> {
+    Json(json!({ "status": "ok", "version": env!("CARGO_PKG_VERSION") }))
+}
+
+/// Counters.
+pub(crate) async fn metrics(State(app): State<App>) -> Response {
+    let kind = "text/plain; version=0.0.4; charset=utf-8";
+    ([(CONTENT_TYPE, kind)], app.metrics.text()).into_response()
+}
+
+/// The description of the interface.
+pub(crate) async fn description(State(app): State<App>) -> Response {
+    ([(CONTENT_TYPE, "application/json")], app.openapi.clone()).into_response()
+}
+
+/// The page.
+pub(crate) async fn index() -> Response {
+    let kind = "text/html; charset=utf-8";
+    ([(CONTENT_TYPE, kind)], include_str!("page/index.html")).into_response()
+}
+
+/// A part of the page.
+pub(crate) async fn asset(At(name): At<String>) -> Result<Response, Refusal> {
+    let found = PARTS.iter().find(|(known, _, _)| *known == name);
+    let Some((_, kind, text)) = found else {
+        return Err(Refusal::new(Kind::NotFound, "the page has no such part"));
+    };
+    let headers = [(CONTENT_TYPE, *kind), (CACHE_CONTROL, "no-cache")];
+    Ok((headers, *text).into_response())
+}
+
+/// The secret of a link.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Link {
+    key: String,
+}
+
+/// Takes a link that works once, gives a cookie and leads to the page.
+pub(crate) async fn open(
+    State(app): State<App>,
+    Ask(link): Ask<Link>,
+) -> Result<Response, Refusal> {
+    let now = app.surroundings.clock.now();
+    if !app.keys.take_link(&link.key, now) {
+        return Err(Refusal::new(
+            Kind::Refused,
+            "this link was used before or is too old; ask for another one",
+        )
+        .with_remedy(Remedy::Command {
+            line: "agar serve --open".to_owned(),
+        }));
+    }
+    let value = app.keys.cookie(&*app.surroundings.entropy, now);
+    let cookie = format!(
+        "{}={value}; HttpOnly; SameSite=Strict; Path=/; Max-Age={COOKIE_SECONDS}",
+        cookie_name(app.port)
+    );
+    let cookie = HeaderValue::from_str(&cookie).map_err(|_| Refusal::defect())?;
+    let headers = [
+        (LOCATION, HeaderValue::from_static("/")),
+        (SET_COOKIE, cookie),
+    ];
+    Ok((StatusCode::SEE_OTHER, headers).into_response())
+}

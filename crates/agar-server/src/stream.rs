@@ -1,0 +1,120 @@
+//! Server-sent events as a body: what is sent, at the pace of whoever reads.
+
+use crate::app::{App, STREAMS_MAX};
+use crate::refusal::Refusal;
+use agar_core::fault::Kind;
+use axum::body::{Body, Bytes, HttpBody};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::response::{IntoResponse as _, Response};
+use hyper::body::Frame;
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
+
+/// Messages on their way to one client.
+const WAITING_MAX: usize = 32;
+/// How long a client may take for one message before it is left. It comes back with the number of
+/// the last one it has.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How often a quiet stream shows that it is there.
+pub(crate) const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
+
+/// The near end of a stream.
+#[derive(Debug)]
+pub(crate) struct Sender {
+    app: App,
+    to: mpsc::Sender<Bytes>,
+    _permit: OwnedSemaphorePermit,
+}
+
+/// Whoever reads is gone, or does not read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Gone;
+
+impl Sender {
+    /// Sends a message without a name, which is what a plain `onmessage` hears.
+    pub(crate) async fn message(&self, id: &str, data: &str) -> Result<(), Gone> {
+        let mut text = format!("id: {id}\n");
+        for line in data.split('\n') {
+            text.push_str("data: ");
+            text.push_str(line);
+            text.push('\n');
+        }
+        text.push('\n');
+        self.send(text).await?;
+        self.app.metrics.messages.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Sends something that no client shows.
+    pub(crate) async fn comment(&self, words: &str) -> Result<(), Gone> {
+        self.send(format!(": {words}\n\n")).await
+    }
+
+    async fn send(&self, text: String) -> Result<(), Gone> {
+        match tokio::time::timeout(PATIENCE, self.to.send(Bytes::from(text))).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) | Err(_) => Err(Gone),
+        }
+    }
+
+    /// Waits until the time is over, or there is no sense in waiting. Whether to go on.
+    pub(crate) async fn wait(&self, time: Duration) -> bool {
+        let mut stop = self.app.stop.clone();
+        tokio::select! {
+            () = tokio::time::sleep(time) => true,
+            _ = stop.wait_for(|stop| *stop > 0) => false,
+            () = self.to.closed() => false,
+        }
+    }
+}
+
+impl Drop for Sender {
+    fn drop(&mut self) {
+        self.app.metrics.streams.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// The far end, as a body.
+struct Messages(mpsc::Receiver<Bytes>);
+
+impl HttpBody for Messages {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let polled = self.0.poll_recv(context);
+        polled.map(|message| message.map(|bytes| Ok(Frame::data(bytes))))
+    }
+}
+
+/// Opens a stream, if there are not too many already.
+pub(crate) fn open(app: &App) -> Result<(Sender, Response), Refusal> {
+    let Ok(permit) = Arc::clone(&app.streams).try_acquire_owned() else {
+        return Err(Refusal::new(
+            Kind::Limit,
+            format!("{STREAMS_MAX} event streams are open already"),
+        )
+        .retry_after(5));
+    };
+    app.metrics.streams.fetch_add(1, Ordering::Relaxed);
+    let (to, from) = mpsc::channel(WAITING_MAX);
+    let headers = [
+        (CONTENT_TYPE, "text/event-stream"),
+        (CACHE_CONTROL, "no-store"),
+    ];
+    let response = (headers, Body::new(Messages(from))).into_response();
+    let sender = Sender {
+        app: app.clone(),
+        to,
+        _permit: permit,
+    };
+    Ok((sender, response))
+}
