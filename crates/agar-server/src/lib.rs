@@ -2,8 +2,8 @@
 //!
 //! It contains no rules about sandboxes. A handler turns a request into one of the engine's, calls
 //! it on a thread where blocking is allowed, and turns the answer into JSON. What is decided here is
-//! who may ask ([`access`]), how much ([`pace`], [`body`]), and how a client that comes back finds
-//! what it missed ([`tail`]).
+//! who may ask (`access`), how much (`pace`, `body`), and how a client that comes back finds
+//! what it missed (`tail`).
 //!
 //! The server keeps nothing that matters: records, journal and logs are the engine's, on disk, and
 //! sandboxes outlive it. Every request opens the engine anew, as a command would.

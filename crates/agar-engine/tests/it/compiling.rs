@@ -42,11 +42,6 @@ fn square(module: &[u8]) -> Vec<Value> {
     cell.call("square", &[Value::I32(12)]).unwrap()
 }
 
-fn nothing_is_left(desk: &Desk) {
-    assert_eq!(desk.left_in_state("sandboxes"), 0);
-    assert_eq!(desk.left_in_state("alive"), 0);
-}
-
 #[test]
 fn c_becomes_a_genome() {
     let desk = Desk::new();
@@ -59,7 +54,7 @@ fn c_becomes_a_genome() {
     let wrong = compiled(&desk, Compiled::C, "int square(int x) { return y; }").unwrap_err();
     assert_eq!(wrong.kind(), Kind::Invalid);
     assert!(wrong.to_string().contains('y'), "{wrong}");
-    nothing_is_left(&desk);
+    desk.assert_all_gone();
 }
 
 #[test]
@@ -73,7 +68,7 @@ fn rust_becomes_a_genome() {
     }
     let wrong = compiled(&desk, Compiled::Rust, "fn main() { nonsense }").unwrap_err();
     assert_eq!(wrong.kind(), Kind::Invalid);
-    nothing_is_left(&desk);
+    desk.assert_all_gone();
 }
 
 /// With a directory of these programs as the whole path.
@@ -107,7 +102,7 @@ fn without_a_compiler_it_says_what_to_install() {
         let line = line.to_owned();
         assert_eq!(error.remedy(), Some(Remedy::Command { line }));
     }
-    nothing_is_left(&desk);
+    desk.assert_all_gone();
 }
 
 /// A compiler that never ends, as far as it is asked.
@@ -129,7 +124,7 @@ fn a_compiler_that_does_not_end_is_ended_by_its_limit() {
     };
     let ended = compile(&engine, options, (Compiled::C, b""), &mut NoControls).unwrap_err();
     assert!(matches!(ended, CompileError::Limit { .. }), "{ended:?}");
-    nothing_is_left(&desk);
+    desk.assert_all_gone();
 }
 
 /// Says stop at once.
@@ -159,5 +154,5 @@ fn whoever_asked_for_it_can_end_it() {
         matches!(ended, CompileError::Ended { .. } | CompileError::Engine(_)),
         "{ended:?}"
     );
-    nothing_is_left(&desk);
+    desk.assert_all_gone();
 }

@@ -86,6 +86,17 @@ impl Desk {
         fs_err::read_to_string(self.project().join(path)).unwrap()
     }
 
+    /// No sandbox is left, and nothing is alive once the next command has looked: keepers take their
+    /// control groups down by themselves.
+    pub(crate) fn assert_all_gone(&self) {
+        assert_eq!(self.left_in_state("sandboxes"), 0);
+        agar_testkit::wait::until("nothing to be alive", || {
+            let nothing = agar_engine::list::ListRequest::default();
+            agar_engine::list::list(&self.engine(), &nothing).unwrap();
+            self.left_in_state("alive") == 0
+        });
+    }
+
     /// How many entries a directory of agar's state holds.
     pub(crate) fn left_in_state(&self, name: &str) -> usize {
         let directory = self.home().join(".local/state/agar").join(name);

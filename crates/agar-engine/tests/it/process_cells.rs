@@ -3,10 +3,8 @@
 use crate::desk::Desk;
 use agar_core::limits::Limits as Walls;
 use agar_engine::SandboxOptions;
-use agar_engine::list::{ListRequest, list};
 use agar_engine::process_cell::Sandboxes;
 use agar_evolve::{CellError, Condition, Language, Limits, ProcessCell};
-use agar_testkit::wait;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -48,15 +46,6 @@ fn cell(desk: &Desk, code: &str, limits: Limits) -> Result<ProcessCell, CellErro
     ProcessCell::new(Arc::new(launcher), code.as_bytes(), limits)
 }
 
-fn nothing_is_left(desk: &Desk) {
-    assert_eq!(desk.left_in_state("sandboxes"), 0);
-    // Keepers take their control groups down by themselves, and the next command forgets them.
-    wait::until("nothing to be alive", || {
-        list(&desk.engine(), &ListRequest::default()).unwrap();
-        desk.left_in_state("alive") == 0
-    });
-}
-
 #[test]
 fn a_process_keeps_state_sleeps_and_swaps_its_code() {
     let desk = Desk::new();
@@ -77,7 +66,7 @@ fn a_process_keeps_state_sleeps_and_swaps_its_code() {
     assert!(matches!(refused, Err(CellError::Refused(_))), "{refused:?}");
     assert_eq!(cell.condition(), Condition::Awake);
     drop(cell);
-    nothing_is_left(&desk);
+    desk.assert_all_gone();
 }
 
 #[test]
@@ -97,16 +86,16 @@ fn a_hostile_process_ends_with_a_name_and_leaves_nothing() {
         assert!(late && !ended.is_reproducible(), "{name}: {ended:?}");
         assert_eq!(cell.condition(), Condition::Crashed, "{name}");
     }
-    nothing_is_left(&desk);
+    desk.assert_all_gone();
     let mut left = cell(&desk, daemon, limits(60)).unwrap();
     assert_eq!(left.evaluate(b"x").unwrap(), b"left one");
     left.end();
-    nothing_is_left(&desk);
+    desk.assert_all_gone();
     let ended = cell(&desk, open, limits(60)).unwrap().evaluate(b"x");
     assert!(matches!(ended, Err(CellError::Refused(_))), "{ended:?}");
     let ended = cell(&desk, flood, limits(60)).unwrap().evaluate(b"x");
     assert_eq!(ended, Err(CellError::Output { limit: 1_000 }));
     let ended = cell(&desk, gone, limits(60)).unwrap().evaluate(b"x");
     assert_eq!(ended, Err(CellError::Gone));
-    nothing_is_left(&desk);
+    desk.assert_all_gone();
 }

@@ -90,8 +90,7 @@ fn closed_since(before: &BTreeSet<(String, String)>) {
 }
 
 fn nothing_is_left(desk: &Desk) {
-    assert_eq!(desk.left_in_state("sandboxes"), 0);
-    assert_eq!(desk.left_in_state("alive"), 0);
+    desk.assert_all_gone();
     let processes = leaks::processes_in(desk.root());
     assert!(processes.is_empty(), "{processes:?}");
 }
