@@ -189,15 +189,20 @@ pub fn left_in(directory: &Path) -> String {
     lines
 }
 
-/// Removes the control groups that the keepers of these sandboxes wrote down and did not remove, once
-/// nothing is alive in them.
-pub fn remove_noted_groups(sandboxes: &Path) {
-    let directories = fs_err::read_dir(sandboxes).into_iter().flatten();
-    let notes = directories
+/// Removes the control groups that are written down in agar's state and were not removed, by their
+/// keeper or for one that was left alone with it, once nothing is alive in them.
+pub fn remove_noted_groups(state: &Path) {
+    let listed = |name: &str| fs_err::read_dir(state.join(name)).into_iter().flatten();
+    let by_keepers = listed("sandboxes")
         .filter_map(Result::ok)
-        .filter_map(|entry| fs_err::read_to_string(entry.path().join("cgroups.json")).ok());
-    for note in notes {
-        let groups = note.split('"').filter(|path| path.starts_with('/'));
+        .map(|entry| entry.path().join("cgroups.json"));
+    let by_others = listed("alive")
+        .filter_map(Result::ok)
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|kind| kind == "groups"));
+    let notes = by_keepers.chain(by_others);
+    for note in notes.filter_map(|path| fs_err::read_to_string(path).ok()) {
+        let groups = note.split(['"', '\n']).filter(|path| path.starts_with('/'));
         for group in groups.map(PathBuf::from) {
             let gone = || rustix::fs::rmdir(&group) != Err(rustix::io::Errno::BUSY);
             // What stays is found, and complained about, when all tests are done.
@@ -252,7 +257,7 @@ mod tests {
     #[test]
     fn only_the_groups_that_a_sandbox_wrote_down_are_removed() {
         let directory = tempfile::tempdir().unwrap();
-        let groups = ["noted", "other"].map(|name| directory.path().join(name));
+        let groups = ["noted", "left", "other"].map(|name| directory.path().join(name));
         for group in &groups {
             fs_err::create_dir(group).unwrap();
         }
@@ -260,8 +265,15 @@ mod tests {
         fs_err::create_dir_all(&sandbox).unwrap();
         let note = format!("[\"{}\"]", groups[0].display());
         fs_err::write(sandbox.join("cgroups.json"), note).unwrap();
-        remove_noted_groups(&directory.path().join("sandboxes"));
-        assert_eq!(groups.map(|group| group.exists()), [false, true]);
+        let alive = directory.path().join("alive");
+        fs_err::create_dir_all(&alive).unwrap();
+        fs_err::write(
+            alive.join("x.groups"),
+            groups[1].as_os_str().as_encoded_bytes(),
+        )
+        .unwrap();
+        remove_noted_groups(directory.path());
+        assert_eq!(groups.map(|group| group.exists()), [false, false, true]);
     }
 
     #[test]

@@ -197,7 +197,7 @@ impl Drop for World {
             leaks::assert_gone(&self.root);
         }
         // A keeper that was killed just now cannot do it, and what knows of its groups goes here.
-        leaks::remove_noted_groups(&self.state().join("agar/sandboxes"));
+        leaks::remove_noted_groups(&self.state().join("agar"));
         if let Some(directory) = self.directory.take() {
             leaks::remove_tree(directory.path());
         }

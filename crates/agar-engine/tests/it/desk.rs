@@ -43,7 +43,7 @@ impl Drop for Desk {
             for holder in leaks::processes_in(&self.root) {
                 holder.kill();
             }
-            leaks::remove_noted_groups(&self.home().join(".local/state/agar/sandboxes"));
+            leaks::remove_noted_groups(&self.home().join(".local/state/agar"));
         }
     }
 }
