@@ -11,15 +11,12 @@ use crate::table::{Row, compared};
 use agar_core::id::ProjectId;
 use agar_memory::{Memory, Tuning};
 use agar_testkit::World;
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use rustix::fs::{Advice, fadvise};
 use std::path::Path;
 
 /// Sizes that are measured.
 const SIZES: [usize; 2] = [100_000, 1_000_000];
-
-/// What is asked.
-const WORDS: &str = "upgrade the payment gateway and its types";
 
 pub(crate) fn run() -> Result<Vec<Row>> {
     let mut rows = Vec::new();
@@ -32,9 +29,9 @@ pub(crate) fn run() -> Result<Vec<Row>> {
 fn at_size(size: usize) -> Result<Vec<Row>> {
     let (bare, full) = (World::with_repository(super::AGAR), filled(size)?);
     first(&bare)?;
-    let rounds = 60;
-    let confidence = ["confidence", WORDS];
-    let attempt = ["try", "--suggestion", WORDS, "--", "/bin/true"];
+    let (rounds, asked) = (60, memory::asked());
+    let confidence = ["confidence", &asked];
+    let attempt = ["try", "--suggestion", &asked, "--", "/bin/true"];
     let directory = full.state().join("agar/memory");
     let mut rows = Vec::new();
     for (what, words) in [("confidence", &confidence[..]), ("try", &attempt[..])] {
@@ -69,8 +66,16 @@ fn filled(size: usize) -> Result<World> {
     let project = first(&world)?;
     let directory = world.state().join("agar/memory");
     let mut remembered = Memory::open(&directory, project, Tuning::default())?;
-    remembered.load(&mut memory::outcomes(size))?;
+    remembered.load(&mut memory::outcomes(size)?)?;
     remembered.tidy()?;
+    drop(remembered);
+    let answer = world.agar(["confidence", &memory::asked(), "--json"]);
+    let answer: serde_json::Value = serde_json::from_str(&answer.success().stdout)?;
+    let evidence = answer["evidence"].as_f64().unwrap_or_default();
+    ensure!(
+        evidence > 2.0,
+        "nothing that was loaded is remembered: {answer}"
+    );
     Ok(world)
 }
 

@@ -12,7 +12,7 @@ use agar_memory::{Beginning, Ending, Memory, Occasion, Operation, Status, Sugges
 use anyhow::{Context as _, Result};
 use rusqlite::Connection;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 /// Sizes that are measured.
 const SIZES: [usize; 3] = [1_000, 100_000, 1_000_000];
@@ -46,10 +46,21 @@ pub(super) fn sizes(usual: &[usize]) -> Result<Vec<usize>> {
     }
 }
 
-/// So many experiments of half a year.
-pub(super) fn outcomes(size: usize) -> impl Iterator<Item = Outcome> {
+/// So many experiments of the half year that ends now.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the command that is measured asks the real clock too"
+)]
+pub(super) fn outcomes(size: usize) -> Result<impl Iterator<Item = Outcome>> {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?;
+    let start = u64::try_from(now.as_millis())?.saturating_sub(SPAN);
     let mut words = Words(42);
-    (0..size).map(move |number| outcome(number, size, &words.text()))
+    Ok((0..size).map(move |number| outcome((number, size), start, &words.text())))
+}
+
+/// A suggestion in the words of those experiments.
+pub(super) fn asked() -> String {
+    Words(7).text()
 }
 
 fn at_size(size: usize) -> Result<Vec<Row>> {
@@ -62,7 +73,7 @@ fn at_size(size: usize) -> Result<Vec<Row>> {
         &mut texts
             .iter()
             .enumerate()
-            .map(|(n, text)| outcome(n, size, text)),
+            .map(|(n, text)| outcome((n, size), START, text)),
     )?;
     let loaded = filled.elapsed();
     memory.tidy()?;
@@ -179,8 +190,8 @@ fn open(directory: &Path) -> Result<Memory> {
     Ok(Memory::open(&memory, project, Tuning::default())?)
 }
 
-fn outcome(number: usize, size: usize, text: &str) -> Outcome {
-    let at = START + SPAN / size as u64 * number as u64;
+fn outcome((number, size): (usize, usize), start: u64, text: &str) -> Outcome {
+    let at = start + SPAN / size as u64 * number as u64;
     let agents = ["claude", "codex", "person"];
     let suggestion = Suggestion {
         agent: agents[number % agents.len()].to_owned(),
