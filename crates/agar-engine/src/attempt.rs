@@ -13,7 +13,7 @@ use crate::exec::{ExecRequest, exec};
 use crate::experiment::evidence::Gathered;
 use crate::experiment::{self, ExperimentView, Open, Proposal};
 use crate::here::Here;
-use crate::relay::{Controls, Sink, Source, Streams};
+use crate::relay::{Controls, Streams};
 use crate::{Caller, Command, Engine, EngineError, RunView, SandboxView};
 use crate::{find, layers, raise, view, wishes};
 use agar_core::run::End;
@@ -132,13 +132,7 @@ fn one(
         caller: caller.clone(),
         proposal: None,
     };
-    let streams = Streams {
-        stdin: Source::Empty,
-        stdout: Sink::Discard,
-        stderr: Sink::Discard,
-        terminal: None,
-        controls,
-    };
+    let streams = Streams::unheard(controls);
     Ok(exec(engine, &request, streams)?.run)
 }
 

@@ -1,6 +1,6 @@
 //! What this machine can do, found out by trying.
 
-use crate::relay::{NoControls, Sink, Source, Streams};
+use crate::relay::{NoControls, Streams};
 use crate::run::{Afterwards, RunRequest, run};
 use crate::{Command, Engine, EngineError, SandboxOptions, Surroundings};
 use agar_core::walls::Tier;
@@ -156,13 +156,7 @@ fn try_once(surroundings: Surroundings, tier: Tier) -> Result<u64, EngineError> 
         proposal: None,
     };
     let mut controls = NoControls;
-    let streams = Streams {
-        stdin: Source::Empty,
-        stdout: Sink::Discard,
-        stderr: Sink::Discard,
-        terminal: None,
-        controls: &mut controls,
-    };
+    let streams = Streams::unheard(&mut controls);
     let began = std::time::Instant::now();
     let answer = run(&engine, &request, streams)?;
     let elapsed = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);

@@ -6,13 +6,13 @@
 
 use crate::changes::kind_word;
 use crate::copy_files::Reach;
-use crate::exec::{ExecRequest, exec};
-use crate::relay::{NoControls, Sink, Source, Streams};
+use crate::relay::Source;
 use crate::view::shown;
-use crate::{Command, Engine, EngineError, changes, find, raise};
+use crate::{Engine, EngineError, changes, chore, find};
+use agar_core::run::End;
 use agar_sandbox::layer::{Entry, Kind};
 use serde::{Deserialize, Serialize};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 
@@ -163,40 +163,16 @@ fn inside(
     let record = find::sandbox(here, Some(sandbox))?;
     let blueprint = changes::kept(&record, doing)?;
     let target = blueprint.root.join(plain(path)?);
-    let words = ["sh", "-c", script, "sh"].map(OsStr::new);
-    let argv = words.into_iter().chain([target.as_os_str()]);
-    let request = ExecRequest {
-        sandbox: Some(record.id.to_string()),
-        command: Command {
-            cwd: Some(blueprint.root.clone()),
-            ..Command::new(argv)
-        },
-        ..ExecRequest::default()
-    };
-    let mut said = Vec::new();
-    let streams = Streams {
-        stdin: Source::Bytes(input),
-        stdout: Sink::Discard,
-        stderr: Sink::Buffer(&mut said),
-        terminal: None,
-        controls: &mut NoControls,
-    };
-    let answer = exec(engine, &request, streams)?;
-    if answer.started {
-        raise::down(engine, here, &record)?;
-    }
-    match answer.run.end.map(|end| end.exit_code()) {
+    let (place, words) = ((&record, blueprint.root.as_path()), [target.as_os_str()]);
+    let input = Source::Bytes(input);
+    let done = chore::run((engine, here), place, (script, &words), input)?;
+    match done.end.as_ref().map(End::exit_code) {
         Some(0) => Ok(()),
         Some(3) if script == REMOVE => Err(EngineError::Missing {
             doing: "remove a file",
             what: format!("{} in {}", shown(&target), record.alias),
         }),
-        Some(_) | None => Err(EngineError::Inside {
-            doing,
-            alias: record.alias,
-            said: agar_core::text::printable(String::from_utf8_lossy(&said).trim_end())
-                .into_owned(),
-        }),
+        Some(_) | None => Err(done.failed(doing, record)),
     }
 }
 

@@ -17,6 +17,7 @@ mod beneath;
 mod blueprint;
 mod changes;
 pub mod check;
+mod chore;
 pub mod compile;
 pub mod config;
 pub mod copy_files;

@@ -83,6 +83,19 @@ pub struct Streams<'a> {
     pub controls: &'a mut dyn Controls,
 }
 
+impl<'a> Streams<'a> {
+    /// Nothing to read, and nobody who hears: the record of the run is all there is.
+    pub fn unheard(controls: &'a mut dyn Controls) -> Self {
+        Self {
+            stdin: Source::Empty,
+            stdout: Sink::Discard,
+            stderr: Sink::Discard,
+            terminal: None,
+            controls,
+        }
+    }
+}
+
 impl std::fmt::Debug for Streams<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Streams")

@@ -20,7 +20,7 @@ mod worker;
 pub use chase::Chase;
 pub use entry::{Directory, Entry, Gone, Landed, Listing, Shape};
 pub(crate) use entry::{as_path, join, last, parent};
-pub(crate) use landing::change_time;
+pub(crate) use landing::{change_time, touched};
 pub use transfer::{Copier, Fidelity, LeftOut, LeftOutReason, Linking, Transferred, Writers};
 pub(crate) use transfer::{Made, Trouble};
 pub use walk::{Descent, walk};

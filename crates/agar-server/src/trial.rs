@@ -30,7 +30,7 @@ use agar_engine::suggestions::{
     suggest, suggestion_of,
 };
 use agar_engine::template::needs;
-use agar_engine::{Caller, Command, Engine, SandboxOptions, SandboxView, Sink, Source, Streams};
+use agar_engine::{Caller, Command, Engine, SandboxOptions, SandboxView, Streams};
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -227,13 +227,7 @@ fn run(
             caller: plan.caller(),
             proposal: None,
         };
-        let streams = Streams {
-            stdin: Source::Empty,
-            stdout: Sink::Discard,
-            stderr: Sink::Discard,
-            terminal: None,
-            controls: &mut halt,
-        };
+        let streams = Streams::unheard(&mut halt);
         let end = exec(engine, &request, streams)?.run.end;
         if !end.as_ref().is_some_and(End::is_success) {
             let told = format!("the setup command `{line}` failed");

@@ -10,7 +10,7 @@ use crate::drive::{Errand, Sent, drive};
 use crate::failure::EngineError;
 use crate::here::Here;
 use crate::options::Command;
-use crate::relay::{Controls, Sink, Source, Streams};
+use crate::relay::{Controls, Streams};
 use crate::{layers, raise, sweep};
 use agar_core::settings::Check;
 use agar_jail::client::Lifetime;
@@ -130,13 +130,7 @@ impl<'a> Place<'a> {
         let packed = errand.pack(engine, &self.blueprint, &self.record)?;
         let jail = (&self.record, &self.blueprint);
         let keeper = raise::raise(engine, here, jail, Lifetime::OneRun)?;
-        let streams = Streams {
-            stdin: Source::Empty,
-            stdout: Sink::Discard,
-            stderr: Sink::Discard,
-            terminal: None,
-            controls,
-        };
+        let streams = Streams::unheard(controls);
         let sent = Sent::now(here, (&keeper, &self.record), (packed, number), &streams);
         let ended = match sent.and_then(|sent| drive(&keeper, &self.record, sent, streams)) {
             Ok(ended) => ended,

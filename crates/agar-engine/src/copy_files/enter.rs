@@ -4,10 +4,9 @@
 //! overlay is never written to from outside.
 
 use super::CopyAnswer;
-use crate::exec::{ExecRequest, exec};
-use crate::relay::{NoControls, Sink, Source, Streams};
+use crate::relay::Source;
 use crate::view::shown;
-use crate::{Command, Engine, EngineError, find, raise, view};
+use crate::{Engine, EngineError, chore, find, view};
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::os::unix::fs::PermissionsExt as _;
@@ -75,40 +74,12 @@ fn write(
     let here = engine.here()?;
     let record = find::sandbox(here, Some(name))?;
     let blueprint = crate::changes::kept(&record, "copy files into")?;
-    let mut argv: Vec<OsString> = ["sh", "-c", script, "sh"].map(OsString::from).into();
-    argv.extend(words.iter().map(|&word| word.to_owned()));
-    let request = ExecRequest {
-        sandbox: Some(record.id.to_string()),
-        command: Command {
-            argv,
-            cwd: Some(blueprint.root),
-            ..Command::default()
-        },
-        ..ExecRequest::default()
-    };
-    let mut said = Vec::new();
-    let streams = Streams {
-        stdin: input.map_or(Source::Empty, Source::Descriptor),
-        stdout: Sink::Discard,
-        stderr: Sink::Buffer(&mut said),
-        terminal: None,
-        controls: &mut NoControls,
-    };
-    let answer = exec(engine, &request, streams)?;
-    if answer.started {
-        raise::down(engine, here, &record)?;
-    }
-    match answer.run.end {
+    let input = input.map_or(Source::Empty, Source::Descriptor);
+    let place = (&record, blueprint.root.as_path());
+    let done = chore::run((engine, here), place, (script, words), input)?;
+    match &done.end {
         Some(end) if end.is_success() => Ok(()),
-        Some(_) | None => {
-            let said = String::from_utf8_lossy(&said);
-            let said = agar_core::text::printable(said.trim_end()).into_owned();
-            Err(EngineError::Inside {
-                doing: "copy files into",
-                alias: record.alias,
-                said,
-            })
-        }
+        Some(_) | None => Err(done.failed("copy files into", record)),
     }
 }
 

@@ -10,8 +10,10 @@ use super::repositories::{self, Repository};
 use super::survey::Surveyor;
 use super::{Bases, PrepareError, Progress};
 use crate::copy::{Copier, Entry, Fidelity, Gone, LeftOut, LeftOutReason, Linking, Listing};
-use crate::copy::{Shape, TICK_NS, Transferred, Trouble, Writers, as_path, open_directory, parent};
-use rustix::fs::{AtFlags, Timespec, Timestamps, UTIME_NOW};
+use crate::copy::{
+    Shape, TICK_NS, Transferred, Trouble, Writers, as_path, open_directory, parent, touched,
+};
+use rustix::fs::AtFlags;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
@@ -247,20 +249,7 @@ fn mark(directory: &Path) -> Result<i64, PrepareError> {
         .truncate(false)
         .open(&path)
         .map_err(failed)?;
-    let now = Timespec {
-        tv_sec: 0,
-        tv_nsec: UTIME_NOW,
-    };
-    let times = Timestamps {
-        last_access: now,
-        last_modification: now,
-    };
-    rustix::fs::futimens(&file, &times).map_err(|error| failed(error.into()))?;
-    let found = file.metadata().map_err(failed)?;
-    Ok(found
-        .ctime()
-        .saturating_mul(1_000_000_000)
-        .saturating_add(found.ctime_nsec()))
+    touched(&file).map_err(|errno| failed(errno.into()))
 }
 
 /// What has to be brought over, as an estimate.

@@ -16,8 +16,8 @@
 use super::entry::{Directory, Entry, Landed, Listing, Shape, parent};
 use super::transfer::{Copier, Fidelity, Linking, Transferred, Trouble, Writers};
 use super::walk::{Descent, each_name, walk};
-use super::{CopyError, Next, TICK_NS, as_path, change_time, make_directories, open_directory};
-use rustix::fs::{FsWord, Timespec, Timestamps, UTIME_NOW};
+use super::{CopyError, Next, TICK_NS, as_path, make_directories, open_directory, touched};
+use rustix::fs::FsWord;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
@@ -130,17 +130,7 @@ impl Chase {
 
     /// The time now, by the clock that stamps files.
     fn stamp(&self) -> Result<i64, CopyError> {
-        let now = Timespec {
-            tv_sec: 0,
-            tv_nsec: UTIME_NOW,
-        };
-        let times = Timestamps {
-            last_access: now,
-            last_modification: now,
-        };
-        rustix::fs::futimens(&self.to, &times).map_err(self.failed("stamp"))?;
-        let found = rustix::fs::fstat(&self.to).map_err(self.failed("look at"))?;
-        Ok(change_time(&found))
+        touched(&self.to).map_err(self.failed("stamp"))
     }
 
     /// One look, after which everything that changed since the one before is brought over, and what

@@ -1,10 +1,10 @@
 //! The last touches on a copy, and what is remembered of it.
 
 use super::entry::{Entry, Landed, nanoseconds};
-use rustix::fs::{Gid, Mode, Stat, Timespec, Timestamps, UTIME_OMIT, Uid};
+use rustix::fs::{Gid, Mode, Stat, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, Uid};
 use rustix::fs::{fchmod, fchown, fstat, futimens};
 use rustix::io::Errno;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 
 /// Gives an open file or directory the owner, mode and time of the original.
 pub(super) fn settle(to: &OwnedFd, entry: &Entry) -> Result<Stat, Errno> {
@@ -55,6 +55,21 @@ pub(super) fn landed(found: &Stat) -> Landed {
         linked: false,
         left_out: false,
     }
+}
+
+/// The time now in nanoseconds, by the clock that stamps files: what this file or directory is stamped
+/// with when it is touched.
+pub(crate) fn touched(file: impl AsFd) -> Result<i64, Errno> {
+    let now = Timespec {
+        tv_sec: 0,
+        tv_nsec: UTIME_NOW,
+    };
+    let times = Timestamps {
+        last_access: now,
+        last_modification: now,
+    };
+    futimens(&file, &times)?;
+    fstat(&file).map(|found| change_time(&found))
 }
 
 /// The change time in nanoseconds.

@@ -12,7 +12,7 @@ use agar_core::run::{End, Usage};
 use agar_engine::exec::{ExecRequest, exec};
 use agar_engine::logs::{LogsRequest, logs};
 use agar_engine::memory::{OfSandboxAnswer, of_sandbox};
-use agar_engine::{Caller, Engine, RunView, SandboxView, Sink, Source, Streams};
+use agar_engine::{Caller, Engine, RunView, SandboxView, Streams};
 use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -221,13 +221,7 @@ pub(crate) async fn execute(
             caller,
             proposal,
         };
-        let streams = Streams {
-            stdin: Source::Empty,
-            stdout: Sink::Discard,
-            stderr: Sink::Discard,
-            terminal: None,
-            controls: &mut halt,
-        };
+        let streams = Streams::unheard(&mut halt);
         let run = exec(engine, &request, streams)?.run;
         let request = LogsRequest {
             sandbox: Some(sandbox.id.to_string()),
