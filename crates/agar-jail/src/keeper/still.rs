@@ -12,7 +12,9 @@ use std::time::{Duration, Instant};
 
 /// How long processes may take to stand still. A process that waits for a disk cannot stop before
 /// the disk answers.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How long the first attempt to freeze a group waits; each further one waits twice as long.
+const FIRST_ATTEMPT: Duration = Duration::from_millis(4);
 
 /// Processes that stand still, and how they are let go.
 pub(super) struct Still {
@@ -60,13 +62,20 @@ impl Keeper<'_> {
         let Some(group) = self.jail.guard.group() else {
             return stop(init);
         };
-        if group.freeze().is_err() {
-            return stop(init);
+        // The init is in the group. If its handler stands still before it has answered a process,
+        // that process waits for the answer and never stands still: both get time to finish.
+        let (began, mut attempt) = (Instant::now(), FIRST_ATTEMPT);
+        while began.elapsed() < PATIENCE {
+            if group.freeze().is_err() {
+                return stop(init);
+            }
+            if settle(attempt, || group.is_frozen()) {
+                return Ok(Vec::new());
+            }
+            drop(group.thaw());
+            settle(attempt, || false);
+            attempt *= 2;
         }
-        if settle(|| group.is_frozen()) {
-            return Ok(Vec::new());
-        }
-        drop(group.thaw());
         Err(late())
     }
 
@@ -133,11 +142,11 @@ fn late() -> String {
     "some of its processes do not stop: they wait for a disk".to_owned()
 }
 
-/// Waits until something holds, for a while.
-fn settle(mut holds: impl FnMut() -> bool) -> bool {
+/// Waits until something holds, but no longer than it may take.
+fn settle(patience: Duration, mut holds: impl FnMut() -> bool) -> bool {
     let began = Instant::now();
     while !holds() {
-        if began.elapsed() > PATIENCE {
+        if began.elapsed() > patience {
             return false;
         }
         moment();
@@ -162,7 +171,7 @@ fn stop(init: u32) -> Result<Vec<u32>, String> {
     let mut watch = Watch::default();
     let mut ours: Vec<u32> = Vec::new();
     let mut last = BTreeSet::new();
-    let is_still = settle(|| {
+    let is_still = settle(PATIENCE, || {
         let all = watch.below(init);
         let mut moving = 0;
         for &pid in &all {

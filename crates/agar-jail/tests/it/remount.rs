@@ -191,3 +191,30 @@ fn processes_stand_still_by_signal_and_go_on() {
     desk.world.policy.old_ways = vec![OldWay::NoCgroups];
     stands_still_and_goes_on(&desk);
 }
+
+#[test]
+fn processes_that_wait_for_the_handler_of_their_calls_stand_still_too() {
+    let mut desk = Desk::new();
+    desk.world.config_limits = Limits {
+        memory_bytes: Some(agar_core::size::Bytes(1 << 30)),
+        ..Limits::person()
+    };
+    let keeper = desk.world.start(Lifetime::UntilStopped);
+    // Each execution asks the handler, which stands still with those whom it has not answered.
+    let script = "for i in 1 2 3; do while :; do /bin/true; done & done; touch begun; wait";
+    let running = keeper.run(&desk.world.request(1, script)).unwrap();
+    let begun = desk.upper().join("begun");
+    agar_testkit::wait::until("they execute", || begun.exists());
+    let other = Keeper::connect(&desk.world.path("socket"), &desk.world.path("sandbox")).unwrap();
+    for round in 0..300 {
+        let still = other.freeze().unwrap_or_else(|error| {
+            panic!(
+                "round {round}: {error}: {:?}",
+                std::error::Error::source(&error)
+            )
+        });
+        still.end().unwrap();
+    }
+    other.stop().unwrap();
+    drop(running);
+}
