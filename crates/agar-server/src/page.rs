@@ -13,23 +13,41 @@ use axum::response::{IntoResponse as _, Response};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// The parts of the page, by name, with what they are.
-const PARTS: [(&str, &str, &str); 3] = [
-    (
-        "app.js",
-        "text/javascript; charset=utf-8",
-        include_str!("page/app.js"),
-    ),
-    (
-        "try-this-safely.js",
-        "text/javascript; charset=utf-8",
-        include_str!("page/try-this-safely.js"),
-    ),
-    (
-        "style.css",
-        "text/css; charset=utf-8",
-        include_str!("page/style.css"),
-    ),
+/// A script or a sheet of the page: its name, what it is, its text.
+type Part = (&'static str, &'static str, &'static str);
+
+macro_rules! script {
+    ($name:literal) => {
+        (
+            $name,
+            "text/javascript; charset=utf-8",
+            include_str!(concat!("page/", $name)),
+        )
+    };
+}
+
+macro_rules! sheet {
+    ($name:literal) => {
+        (
+            $name,
+            "text/css; charset=utf-8",
+            include_str!(concat!("page/", $name)),
+        )
+    };
+}
+
+/// The parts of the page.
+static PARTS: &[Part] = &[
+    script!("api.js"),
+    script!("app.js"),
+    script!("dashboard.js"),
+    script!("dom.js"),
+    script!("inbox.js"),
+    script!("memory.js"),
+    script!("sandbox.js"),
+    script!("try-this-safely.js"),
+    script!("words.js"),
+    sheet!("style.css"),
 ];
 
 /// How long a browser keeps its cookie.

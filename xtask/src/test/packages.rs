@@ -51,6 +51,7 @@ pub(crate) const FOR_TESTS: &[Need] = &[
     file("/usr/bin/perl", "perl-base"),
     file("/usr/bin/node", "nodejs"),
     file("/usr/bin/npm", "npm"),
+    file("/usr/bin/chromium", "chromium"),
     file("/usr/bin/tmux", "tmux"),
     program("setsid", "util-linux"),
     program("setpriv", "util-linux"),

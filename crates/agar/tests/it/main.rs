@@ -2,6 +2,7 @@
 
 mod answers;
 mod attaching;
+mod browsing;
 #[cfg(test)]
 mod cells;
 mod crowd;

@@ -1,0 +1,32 @@
+// Elements, and the only way that text from a sandbox gets into the page: as text.
+
+/** @typedef {string | Node | null | undefined | false} Child */
+
+/**
+ * An element with properties, attributes, listeners (`on…`) and children; strings become text.
+ * @param {string} tag
+ * @param {Record<string, any>} [properties]
+ * @param {...Child} children
+ * @returns {any}
+ */
+export function h(tag, properties = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (value === undefined || value === null) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name === "dataset") Object.assign(element.dataset, value);
+    else if (name in element && name !== "list") /** @type {any} */ (element)[name] = value;
+    else element.setAttribute(name, value);
+  }
+  element.append(.../** @type {(string | Node)[]} */ (children.filter((child) => child !== null && child !== undefined && child !== false)));
+  return element;
+}
+
+/**
+ * Says something in passing, also to a screen reader.
+ * @param {string} text
+ */
+export function tell(text) {
+  const said = document.getElementById("said");
+  if (said) said.textContent = text;
+}

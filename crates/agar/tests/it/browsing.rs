@@ -1,0 +1,73 @@
+//! The page as a person meets it: a real Chromium on the real server, one scenario a test.
+//!
+//! The scenarios are in `crates/agar-server/browser/scenarios`. Each gets a project and a home of
+//! its own, like any other test, and starts the server itself.
+
+use agar_testkit::{World, skip, world};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+const NODE: &str = "/usr/bin/node";
+const CHROMIUM: &str = "/usr/bin/chromium";
+
+/// How long a scenario may take.
+const PATIENCE: Duration = Duration::from_mins(4);
+
+/// Where the scenarios are.
+fn directory() -> PathBuf {
+    let crates = match std::env::var_os(world::SOURCE_VARIABLE) {
+        Some(copy) => PathBuf::from(copy).join("crates"),
+        None => Path::new(env!("CARGO_MANIFEST_DIR")).join(".."),
+    };
+    crates.join("agar-server/browser")
+}
+
+/// What stands in the way of opening a browser here.
+fn lacking() -> Option<String> {
+    let missing = [NODE, CHROMIUM]
+        .into_iter()
+        .find(|program| !Path::new(program).exists());
+    if let Some(program) = missing {
+        return Some(format!("no {program}"));
+    }
+    let packages = directory().join("node_modules/playwright-core");
+    let found = packages.join("package.json").exists();
+    (!found).then(|| format!("no {}; `npm ci` makes it", packages.display()))
+}
+
+/// Runs a scenario in a world of its own.
+#[track_caller]
+fn run(name: &str) {
+    let world: World = crate::world::repository();
+    let pictures = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../browser");
+    world
+        .invoke(NODE)
+        .arg(directory().join("run.js"))
+        .arg(name)
+        .env("AGAR", world.program())
+        .env("AGAR_CHROMIUM", CHROMIUM)
+        .env("AGAR_PICTURES", pictures)
+        .env("TMPDIR", world.outside())
+        .patience(PATIENCE)
+        .run()
+        .success();
+}
+
+/// A test for each scenario: its name is the rule, the file is what a person does.
+macro_rules! scenarios {
+    ($($rule:ident => $file:literal,)*) => {
+        $(
+            #[test]
+            fn $rule() {
+                if let Some(reason) = lacking() {
+                    skip!("browser", "{reason}");
+                }
+                run($file);
+            }
+        )*
+    };
+}
+
+scenarios! {
+    the_link_opens_every_view => "opening",
+}
