@@ -99,6 +99,9 @@ pub enum Merge {
 pub struct HunkView {
     /// Its number within the file, from 1.
     pub number: usize,
+    /// Whether the person changed the same lines.
+    #[serde(default)]
+    pub conflict: bool,
     /// Its text, as in a unified diff.
     pub text: String,
 }

@@ -1,4 +1,5 @@
-//! One file or directory inside a sandbox: looked at, written, removed.
+//! One file or directory inside a sandbox: looked at, written, removed; and the same place in main,
+//! only looked at.
 //!
 //! Looking reads the layers as the kernel would merge them, whether the jail is up or not, and
 //! follows nothing. Writing and removing happen inside, like everything that changes a sandbox: a
@@ -10,7 +11,7 @@ use crate::relay::Source;
 use crate::view::shown;
 use crate::{Engine, EngineError, changes, chore, find};
 use agar_core::run::End;
-use agar_sandbox::layer::{Entry, Kind};
+use agar_sandbox::layer::{Entry, Kind, Upper, View};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt as _;
@@ -72,9 +73,47 @@ pub fn look(engine: &Engine, request: &LookRequest) -> Result<LookAnswer, Engine
         doing: "look into a sandbox",
         what: format!("{} in {}", shown(&path), record.alias),
     })?;
-    let failed = || EngineError::io(format!("read {}", shown(&path)));
+    describe(&path, &entry, request.bytes_max, || reach.children(&path))
+}
+
+/// Shows the same place in main: the project that a sandbox was made from, as it is now.
+///
+/// Nothing outside the project is shown, no link is followed, and what is masked inside is masked
+/// here too: whoever may look into a sandbox sees no more of the machine by this.
+pub fn look_at_main(engine: &Engine, request: &LookRequest) -> Result<LookAnswer, EngineError> {
+    let here = engine.here()?;
+    let record = find::sandbox(here, request.sandbox.as_deref())?;
+    let blueprint = changes::kept(&record, "look into")?;
+    let below = plain(&request.path)?;
+    if below.is_absolute() {
+        return Err(EngineError::Invalid(
+            "a path in main is relative to the project".to_owned(),
+        ));
+    }
+    let path = blueprint.root.join(below);
+    let hidden = |path: &Path| blueprint.masks.iter().any(|mask| path.starts_with(mask));
+    let view = View::open([&blueprint.root], Upper::None)?;
+    let found = view.lookup(below)?.filter(|_| !hidden(&path));
+    let entry = found.ok_or_else(|| EngineError::Missing {
+        doing: "look into main",
+        what: shown(&path),
+    })?;
+    describe(&path, &entry, request.bytes_max, || {
+        let mut children = view.read_dir(below)?;
+        children.retain(|(name, _)| !hidden(&path.join(name)));
+        Ok(children)
+    })
+}
+
+/// What there is to say about an entry.
+fn describe(
+    path: &Path,
+    entry: &Entry,
+    bytes_max: u64,
+    children: impl FnOnce() -> Result<Vec<(OsString, Entry)>, EngineError>,
+) -> Result<LookAnswer, EngineError> {
     let mut answer = LookAnswer {
-        path: shown(&path),
+        path: shown(path),
         what: kind_word(entry.kind).to_owned(),
         mode: format!("{:04o}", entry.mode & 0o7777),
         bytes: entry.size,
@@ -83,13 +122,11 @@ pub fn look(engine: &Engine, request: &LookRequest) -> Result<LookAnswer, Engine
         content: Vec::new(),
     };
     match entry.kind {
-        Kind::File => answer.content = content(&entry, request.bytes_max, &path)?,
-        Kind::Directory => {
-            let children = reach.children(&path)?;
-            answer.entries = children.iter().map(listed).collect();
-        }
+        Kind::File => answer.content = content(entry, bytes_max, path)?,
+        Kind::Directory => answer.entries = children()?.iter().map(listed).collect(),
         Kind::Symlink => {
-            let target = entry.place.read_link().map_err(failed())?;
+            let target = entry.place.read_link();
+            let target = target.map_err(EngineError::io(format!("read {}", shown(path))))?;
             answer.target = Some(shown(Path::new(&target)));
         }
         Kind::Fifo | Kind::Socket | Kind::Device => {}

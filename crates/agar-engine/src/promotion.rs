@@ -155,6 +155,7 @@ pub(crate) fn files(
                     .into_iter()
                     .map(|hunk| HunkView {
                         number: hunk.number,
+                        conflict: hunk.conflict,
                         text: String::from_utf8_lossy(&hunk.text).into_owned(),
                     })
                     .collect(),

@@ -1,7 +1,7 @@
 //! Following what happens: the journal and the output of runs, from any point on.
 //!
 //! A message's id says where its reader is: the number of the last journal entry, and of the output
-//! which run and how many bytes of it. Both are read from disk, so a client that comes back with the
+//! which runs and how many bytes of each: several may run at once. Both are read from disk, so a client that comes back with the
 //! last id it has misses nothing: not what happened meanwhile, not across a restart of the server,
 //! and not what another process did.
 
@@ -17,6 +17,7 @@ use agar_engine::{Engine, EngineError};
 use axum::http::HeaderMap;
 use axum::response::Response;
 use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
@@ -30,12 +31,15 @@ const PAGE: u32 = 200;
 /// Output in one message.
 const CHUNK_BYTES: usize = 32 << 10;
 
+/// More runs than this at once are not told apart: the oldest are no longer followed.
+const RUNS_MAX: usize = 32;
+
 /// Where a reader is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Cursor {
     number: u64,
-    run: u32,
-    offset: u64,
+    /// How much of each run that may still print was told.
+    runs: BTreeMap<u32, u64>,
 }
 
 impl Cursor {
@@ -57,26 +61,37 @@ impl Cursor {
 
 impl fmt::Display for Cursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.run {
-            0 => write!(f, "{}", self.number),
-            run => write!(f, "{}.{run}.{}", self.number, self.offset),
+        write!(f, "{}", self.number)?;
+        for (run, offset) in &self.runs {
+            write!(f, ".{run}.{offset}")?;
         }
+        Ok(())
     }
 }
 
-impl FromStr for Cursor {
-    type Err = std::num::ParseIntError;
+/// What is not the id of a message.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NotAnId;
 
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let mut parts = text.splitn(3, '.');
-        let number = parts.next().unwrap_or_default().parse()?;
-        let run = parts.next().map_or(Ok(0), str::parse)?;
-        let offset = parts.next().map_or(Ok(0), str::parse)?;
-        Ok(Self {
-            number,
-            run,
-            offset,
-        })
+impl FromStr for Cursor {
+    type Err = NotAnId;
+
+    fn from_str(text: &str) -> Result<Self, NotAnId> {
+        let number = |part: &str| part.parse::<u64>().map_err(|_| NotAnId);
+        let mut parts = text.split('.');
+        let mut cursor = Self {
+            number: number(parts.next().unwrap_or_default())?,
+            runs: BTreeMap::new(),
+        };
+        while let Some(run) = parts.next() {
+            let run = u32::try_from(number(run)?).map_err(|_| NotAnId)?;
+            let offset = number(parts.next().ok_or(NotAnId)?)?;
+            cursor.runs.insert(run, offset);
+        }
+        if cursor.runs.len() > RUNS_MAX {
+            return Err(NotAnId);
+        }
+        Ok(cursor)
     }
 }
 
@@ -118,8 +133,9 @@ pub(crate) fn follow(
             let follower = Follower {
                 engine,
                 what,
-                cursor,
                 looked_at: cursor.number,
+                cursor,
+                ended: BTreeSet::new(),
             };
             run(&app, follower, sender).await;
         }
@@ -189,6 +205,8 @@ struct Follower {
     /// The last journal entry that was looked at, told or not. Not part of an id, so that the same
     /// message has the same id whoever hears it, and when.
     looked_at: u64,
+    /// Runs that ended: what they left behind may print until the next one starts.
+    ended: BTreeSet<u32>,
 }
 
 impl Follower {
@@ -237,16 +255,16 @@ impl Follower {
         let run = event.data.get("run").and_then(Value::as_u64);
         let run = run.and_then(|run| u32::try_from(run).ok());
         let with_output = matches!(self.what, What::Everything(_));
-        if with_output && event.kind == "run.ended" {
-            // What it printed comes before its end.
-            self.cursor.run = run.unwrap_or(self.cursor.run);
-            self.print(messages)?;
+        match (event.kind.as_str(), run.filter(|_| with_output)) {
+            ("run.started", Some(run)) => self.begin(run),
+            ("run.ended", Some(run)) => {
+                // What it printed comes before its end.
+                self.print_run(run, messages)?;
+                self.ended.insert(run);
+            }
+            _ => {}
         }
         self.cursor.number = event.number;
-        if with_output && event.kind == "run.started" {
-            self.cursor.run = run.unwrap_or(self.cursor.run);
-            self.cursor.offset = 0;
-        }
         let data = if with_output {
             told(event)
         } else {
@@ -256,19 +274,39 @@ impl Follower {
         Ok(())
     }
 
-    /// What the run printed since.
+    /// A run started: it is followed from its beginning, and those that ended no more.
+    fn begin(&mut self, run: u32) {
+        let ended = std::mem::take(&mut self.ended);
+        self.cursor.runs.retain(|known, _| !ended.contains(known));
+        self.cursor.runs.insert(run, 0);
+        while self.cursor.runs.len() > RUNS_MAX {
+            self.cursor.runs.pop_first();
+        }
+    }
+
+    /// What the runs printed since.
     fn print(&mut self, messages: &mut Vec<(String, String)>) -> Result<(), EngineError> {
-        let What::Everything(name) = &self.what else {
+        let runs: Vec<u32> = self.cursor.runs.keys().copied().collect();
+        for run in runs {
+            self.print_run(run, messages)?;
+        }
+        Ok(())
+    }
+
+    /// What one run printed since.
+    fn print_run(
+        &mut self,
+        run: u32,
+        messages: &mut Vec<(String, String)>,
+    ) -> Result<(), EngineError> {
+        let (What::Everything(name), Some(&from)) = (&self.what, self.cursor.runs.get(&run)) else {
             return Ok(());
         };
-        if self.cursor.run == 0 {
-            return Ok(());
-        }
         let request = LogsRequest {
             sandbox: Some(name.clone()),
-            run: Some(self.cursor.run),
+            run: Some(run),
             tail: None,
-            from: self.cursor.offset,
+            from,
         };
         let printed = match logs(&self.engine, &request) {
             Ok(printed) => printed.output,
@@ -276,13 +314,15 @@ impl Follower {
             Err(error) if error.kind() == Kind::NotFound => return Ok(()),
             Err(error) => return Err(error),
         };
+        let mut told = from;
         let mut rest = printed.as_slice();
         while !rest.is_empty() {
             let (chunk, after) = rest.split_at(boundary(rest));
-            self.cursor.offset += chunk.len() as u64;
+            told += chunk.len() as u64;
+            self.cursor.runs.insert(run, told);
             let data = json!({
                 "type": "output",
-                "run": self.cursor.run,
+                "run": run,
                 "text": String::from_utf8_lossy(chunk),
             });
             messages.push((self.cursor.to_string(), data.to_string()));
@@ -331,11 +371,11 @@ mod tests {
 
     #[test]
     fn an_id_says_where_its_reader_is() {
-        for text in ["0", "12", "12.3.4096"] {
+        for text in ["0", "12", "12.3.4096", "12.3.4096.5.0"] {
             let cursor: Cursor = text.parse().unwrap();
             assert_eq!(cursor.to_string(), text);
         }
-        for junk in ["", "x", "1.x", "1.2.x", "-1", "1.2.3.4"] {
+        for junk in ["", "x", "1.x", "1.2.x", "-1", "1.2", "1.2.3.4"] {
             assert!(junk.parse::<Cursor>().is_err(), "{junk}");
         }
     }

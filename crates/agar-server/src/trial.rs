@@ -138,13 +138,15 @@ pub(crate) struct Made {
 
 /// Makes a sandbox for a suggestion and records both.
 pub(crate) fn make(engine: &Engine, plan: &Plan) -> Result<Made, Refusal> {
-    let begun = Instant::now();
+    let (begun, asked_at) = (Instant::now(), engine.surroundings().clock.now());
     let request = CreateRequest {
         options: plan.options(),
         alias: None,
     };
     let made = create(engine, &request)?;
     let raised = begun.elapsed();
+    // It is on record from when its base stands, and before its walls do.
+    let frozen = Duration::from_millis(made.sandbox.created_at.since(asked_at)).min(raised);
     let recorded = record(engine, plan, made.sandbox.id);
     let suggestion = match recorded {
         Ok(suggestion) => suggestion,
@@ -168,7 +170,8 @@ pub(crate) fn make(engine: &Engine, plan: &Plan) -> Result<Made, Refusal> {
         suggestion,
         confidence,
         steps: vec![
-            ("sandbox", raised),
+            ("generation", frozen),
+            ("session", raised.saturating_sub(frozen)),
             ("record", written.saturating_sub(raised)),
             ("memory", begun.elapsed().saturating_sub(written)),
         ],

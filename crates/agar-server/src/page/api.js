@@ -91,3 +91,20 @@ export function stream(path, heard, felt = () => {}) {
     close();
   };
 }
+
+/** More of a file than this is not shown in the page. */
+const FILE_BYTES_MAX = 1 << 20;
+
+/**
+ * A file as text; nothing if it is not text.
+ * @param {string} path
+ * @returns {Promise<string | null>}
+ */
+export async function content(path) {
+  const answer = await fetch(path);
+  if (!answer.ok) throw new Refused(answer.status, (await answer.json().catch(() => ({}))).error);
+  const bytes = new Uint8Array(await answer.arrayBuffer());
+  if (bytes.subarray(0, 8000).includes(0)) return null;
+  const text = new TextDecoder().decode(bytes.subarray(0, FILE_BYTES_MAX));
+  return bytes.length > FILE_BYTES_MAX ? `${text}\n… the rest is not shown` : text;
+}

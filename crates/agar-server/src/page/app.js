@@ -8,6 +8,7 @@
 
 import { ask } from "/assets/api.js";
 import { h, tell } from "/assets/dom.js";
+import { prose } from "/assets/words.js";
 
 /** @typedef {{ show: (place: HTMLElement, words: string[]) => Promise<(() => void) | void> }} View */
 
@@ -54,7 +55,7 @@ function trouble(error) {
   return h("section", { className: "card trouble", role: "alert" },
     h("h2", {}, error.status === 401 ? "This browser is not known here" : "That did not work"),
     h("p", {}, error.message),
-    error.hint ? h("p", { className: "quiet" }, error.hint) : null,
+    error.hint ? h("p", { className: "quiet" }, ...prose(error.hint)) : null,
     h("p", {}, h("button", { onclick: route }, "Try again")));
 }
 

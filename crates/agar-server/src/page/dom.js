@@ -15,7 +15,7 @@ export function h(tag, properties = {}, ...children) {
     if (value === undefined || value === null) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else if (name === "dataset") Object.assign(element.dataset, value);
-    else if (name in element && name !== "list") /** @type {any} */ (element)[name] = value;
+    else if (name in element && name !== "list" && !tag.includes("-")) /** @type {any} */ (element)[name] = value;
     else element.setAttribute(name, value);
   }
   element.append(.../** @type {(string | Node)[]} */ (children.filter((child) => child !== null && child !== undefined && child !== false)));

@@ -2,45 +2,68 @@
 
 import "/assets/try-this-safely.js";
 import { ask } from "/assets/api.js";
+import { pending, remember } from "/assets/checklist.js";
 import { h, tell } from "/assets/dom.js";
+import { applyWhenDone } from "/assets/sandbox.js";
 import { age } from "/assets/words.js";
 
 /** The place to try something, and the suggestions that are open. */
 export async function inbox() {
-  const place = h("div", {}, composer());
   const list = h("div", {});
-  place.append(h("h2", {}, "Inbox"), list);
   const refresh = async () => {
     const told = await ask("/v1/suggestions?state=open&limit=50");
-    list.replaceChildren(told.suggestions.length === 0
-      ? h("p", { className: "quiet" }, "Nothing waits. An agent or an editor can offer changes with POST /v1/suggestions.")
+    list.replaceChildren(told.suggestions.length === 0 ? lesson()
       : h("ul", { className: "cards" }, ...told.suggestions.map((/** @type {any} */ it) => offered(it, refresh))));
   };
   await refresh();
-  return place;
+  return h("div", { className: "inbox" }, composer(), h("section", { "aria-label": "Inbox" }, h("h2", {}, "Inbox"), list));
 }
 
-/** Goes to a sandbox. @param {string} id */
-function visit(id) { location.hash = `#/sandbox/${id}`; }
+/** What an empty inbox teaches. */
+function lesson() {
+  return h("div", { className: "card empty" },
+    h("p", {}, "Nothing waits. An agent or an editor can offer a change here, and you try it before it touches anything:"),
+    h("pre", {}, "curl -H \"Authorization: Bearer $TOKEN\" -H 'Content-Type: application/json' \\\n  -d '{\"text\": \"Upgrade the linter\", \"commands\": [\"npm update eslint\", \"npm test\"]}' \\\n  " + `${location.origin}/v1/suggestions`));
+}
+
+/**
+ * Goes to a sandbox that was just made.
+ * @param {any} made
+ */
+function visit(made) {
+  remember(made);
+  location.hash = `#/sandbox/${made.id}`;
+}
+
+/** A way to show the set-up while it is under way. */
+function working() {
+  const place = h("div", {});
+  return { place, on: () => place.replaceChildren(pending()), off: () => place.replaceChildren() };
+}
 
 function composer() {
-  const text = h("textarea", { id: "suggestion", rows: 2, placeholder: "Upgrade every dependency" });
+  const text = h("textarea", { id: "suggestion", rows: 2, placeholder: "Upgrade every dependency", required: true });
   const lines = h("textarea", { id: "commands", rows: 3, className: "code", placeholder: "npm update\nnpm test", spellcheck: false });
+  const work = working();
   const button = h("try-this-safely", {
-    onsandbox: (/** @type {CustomEvent} */ event) => visit(event.detail.id),
-    onfailed: (/** @type {CustomEvent} */ event) => tell(event.detail.message),
+    oncreating: work.on,
+    onsandbox: (/** @type {CustomEvent} */ event) => visit(event.detail),
+    onfailed: (/** @type {CustomEvent} */ event) => { work.off(); tell(event.detail.message); },
   });
   const update = () => {
-    button.setAttribute("commands", JSON.stringify(lines.value.split("\n").filter((/** @type {string} */ line) => line.trim())));
-    button.setAttribute("suggestion", text.value.trim());
+    const wanted = lines.value.split("\n").filter((/** @type {string} */ line) => line.trim());
+    button.setAttribute("commands", JSON.stringify(wanted));
+    // Commands alone say what they are.
+    button.setAttribute("suggestion", text.value.trim() || wanted.join(" && "));
   };
   text.addEventListener("change", update);
   lines.addEventListener("input", update);
-  return h("section", { className: "card", "aria-label": "Try something" },
+  text.addEventListener("input", () => button.setAttribute("suggestion", text.value.trim()));
+  return h("section", { className: "card composer", "aria-label": "Try something" },
     h("label", { htmlFor: "suggestion" }, "What do you want to try?"), text,
     h("label", { htmlFor: "commands" }, "Commands, one a line"), lines,
     h("p", { className: "quiet" }, "They run in a copy of your machine. Nothing outside changes until you apply it."),
-    button);
+    h("div", { className: "line actions" }, button), work.place);
 }
 
 /**
@@ -49,16 +72,36 @@ function composer() {
  * @param {() => Promise<void>} changed
  */
 function offered(suggestion, changed) {
-  const act = (/** @type {string} */ verb, /** @type {(told: any) => void} */ then) => async () => {
+  const work = working();
+  const runs = suggestion.commands.length > 0;
+  const direct = async () => {
+    work.on();
     try {
-      then(await ask(`/v1/suggestions/${suggestion.id}/${verb}`, {}));
+      const made = await ask(`/v1/suggestions/${suggestion.id}/try`, {});
+      applyWhenDone(made.id);
+      visit(made);
+    } catch (error) { work.off(); tell(/** @type {Error} */ (error).message); }
+  };
+  const reject = async () => {
+    try {
+      await ask(`/v1/suggestions/${suggestion.id}/reject`, {});
+      tell("Rejected. Nothing was run.");
+      await changed();
     } catch (error) { tell(/** @type {Error} */ (error).message); }
   };
-  return h("li", { className: "card" },
+  const note = `direct-${suggestion.id}`;
+  return h("li", { className: "card suggestion" },
     h("div", { className: "line spread" }, h("strong", {}, suggestion.text),
-      h("span", { className: "quiet" }, `${suggestion.agent} · ${age(suggestion.created_at)}`)),
-    suggestion.commands.length > 0 ? h("pre", {}, suggestion.commands.join("\n")) : null,
-    h("div", { className: "line" },
-      h("button", { className: "primary", onclick: act("try", (sandbox) => visit(sandbox.id)) }, "🧪 Try This Safely"),
-      h("button", { onclick: act("reject", () => { tell("Rejected."); changed(); }) }, "Reject")));
+      h("span", { className: "quiet" }, `from ${suggestion.agent} · ${age(suggestion.created_at)}`)),
+    runs ? h("pre", { "aria-label": "Commands" }, suggestion.commands.join("\n")) : h("p", { className: "quiet" }, "Words only: the sandbox will wait for your commands."),
+    h("div", { className: "line actions" },
+      h("try-this-safely", {
+        suggestion: suggestion.text, "suggestion-id": suggestion.id, oncreating: work.on,
+        onsandbox: (/** @type {CustomEvent} */ event) => visit(event.detail),
+        onfailed: (/** @type {CustomEvent} */ event) => { work.off(); tell(event.detail.message); },
+      }),
+      runs ? h("button", { onclick: direct, "aria-describedby": note }, "Apply Directly") : null,
+      h("button", { onclick: reject }, "Reject")),
+    runs ? h("p", { className: "quiet small", id: note }, "Apply Directly also runs in a sandbox first, and applies by itself if it succeeds and nothing stands in the way.") : null,
+    work.place);
 }

@@ -4,7 +4,7 @@ import { h } from "/assets/dom.js";
 
 /** @type {Record<string, [string, string, string?]>} Sign, word and tone of a status. */
 const signs = {
-  creating: ["⚡", "Creating"], running: ["🔄", "Running", "busy"], success: ["✅", "Success", "good"],
+  creating: ["⚡", "Creating", "busy"], running: ["🔄", "Running", "busy"], success: ["✅", "Success", "good"],
   partial: ["⚠️", "Partial", "warn"], failed: ["❌", "Failed", "bad"], paused: ["⏸", "Paused"],
   finished: ["■", "Finished"], promoted: ["✅", "Applied", "good"], discarded: ["🗑", "Discarded"],
   collected: ["·", "Gone"], waiting: ["⏳", "Waiting for commands"],
@@ -61,4 +61,13 @@ export function size(bytes) {
  */
 export function count(number, one, many = `${one}s`) {
   return `${number} ${number === 1 ? one : many}`;
+}
+
+/**
+ * A sentence in which `this` is code.
+ * @param {string} text
+ * @returns {(string | Node)[]}
+ */
+export function prose(text) {
+  return text.split("`").map((part, index, all) => (index % 2 === 1 && index < all.length - 1 ? h("code", {}, part) : part));
 }

@@ -132,7 +132,7 @@ fn of_sandboxes() -> Vec<Row> {
         get "/v1/sandboxes/{id}/processes" "What runs in a sandbox"
             => Command("ps", &[]), sandboxes::running;
         get "/v1/sandboxes/{id}/files" "A file, the names in a directory, or where a link points"
-            => Other("application/octet-stream"), files::get, asked ["path!" "describe"];
+            => Other("application/octet-stream"), files::get, asked ["path!" "describe" "side"];
         put "/v1/sandboxes/{id}/files" "Write a file"
             => Nothing, files::put, asked ["path!"] => empty;
         delete "/v1/sandboxes/{id}/files" "Remove a file"

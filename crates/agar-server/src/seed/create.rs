@@ -60,7 +60,7 @@ fn lines(listed: &Value) -> Result<Vec<String>, Refusal> {
 /// One step of the set-up.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Step {
-    /// What was done: `sandbox`, `record`, `memory`.
+    /// What was done: `generation`, `session`, `record`, `memory`.
     step: String,
     /// How long it took.
     ms: f64,

@@ -4,7 +4,7 @@ use crate::app::App;
 use crate::body::{Content, FILE_BYTES_MAX};
 use crate::query::{Ask, At};
 use crate::refusal::Refusal;
-use agar_engine::files::{LookRequest, look, remove_file, write_file};
+use agar_engine::files::{LookRequest, look, look_at_main, remove_file, write_file};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -21,6 +21,32 @@ pub(crate) struct Wanted {
     /// Describe a file rather than send it.
     #[serde(default)]
     describe: bool,
+    /// Where to look.
+    #[serde(default)]
+    side: Where,
+}
+
+/// The two sides of an experiment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Where {
+    /// Inside the sandbox.
+    #[default]
+    Sandbox,
+    /// In the project that it was made from, as it is now. Only looked at.
+    Main,
+}
+
+impl Wanted {
+    /// Refuses to change main: that is what promotion is for.
+    fn inside(&self) -> Result<(), Refusal> {
+        match self.side {
+            Where::Sandbox => Ok(()),
+            Where::Main => Err(Refusal::invalid(
+                "main is only looked at; what a sandbox changed reaches it by promotion",
+            )),
+        }
+    }
 }
 
 /// Sends a file, or lists a directory, or says where a link points.
@@ -35,7 +61,10 @@ pub(crate) async fn get(
             path: wanted.path,
             bytes_max: FILE_BYTES_MAX as u64,
         };
-        let found = look(engine, &request)?;
+        let found = match wanted.side {
+            Where::Sandbox => look(engine, &request)?,
+            Where::Main => look_at_main(engine, &request)?,
+        };
         if found.what != "file" || wanted.describe {
             return Ok(Json(found).into_response());
         }
@@ -56,6 +85,7 @@ pub(crate) async fn put(
     Ask(wanted): Ask<Wanted>,
     Content(content): Content,
 ) -> Result<StatusCode, Refusal> {
+    wanted.inside()?;
     let permit = app.run_permit()?;
     app.on(name, move |engine, sandbox| {
         let _permit = permit;
@@ -72,6 +102,7 @@ pub(crate) async fn delete(
     At(name): At<String>,
     Ask(wanted): Ask<Wanted>,
 ) -> Result<StatusCode, Refusal> {
+    wanted.inside()?;
     let permit = app.run_permit()?;
     app.on(name, move |engine, sandbox| {
         let _permit = permit;

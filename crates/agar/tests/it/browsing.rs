@@ -70,4 +70,13 @@ macro_rules! scenarios {
 
 scenarios! {
     the_link_opens_every_view => "opening",
+    a_suggestion_is_tried_compared_applied_and_remembered => "seed-flow",
+    a_failed_experiment_leaves_main_alone_and_a_lesson => "failing",
+    a_conflict_is_settled_hunk_by_hunk => "conflict",
+    a_run_goes_on_while_the_page_is_loaded_again => "reloading",
+    two_tabs_see_the_same => "two-tabs",
+    the_page_outlives_the_server_and_misses_nothing => "restarting",
+    what_comes_from_a_sandbox_is_text => "hostile",
+    everything_can_be_done_by_keyboard_on_a_narrow_screen => "keyboard",
+    applying_directly_goes_through_a_sandbox => "directly",
 }

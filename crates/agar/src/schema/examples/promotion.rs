@@ -80,6 +80,7 @@ pub fn apply() -> ApplyAnswer {
                 reason: None,
                 hunks: vec![HunkView {
                     number: 1,
+                    conflict: false,
                     text: "@@ -1 +1 @@\n-a\n+b\n".to_owned(),
                 }],
             },

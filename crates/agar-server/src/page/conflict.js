@@ -1,0 +1,81 @@
+// Conflicts, settled hunk by hunk. Nothing is written until every one is.
+
+import { ask } from "/assets/api.js";
+import { patchView } from "/assets/diff.js";
+import { h } from "/assets/dom.js";
+import { count } from "/assets/words.js";
+
+/** @typedef {{ path: string, hunk: number, conflict: boolean, taken: () => boolean | null }} Choice */
+
+/**
+ * Asks for a side in each hunk that both changed.
+ * @param {string} id The sandbox.
+ * @param {{ applied: (told: any) => void, cancelled: () => void, failed: (error: any) => void }} then
+ */
+export async function settle(id, then) {
+  const plan = await ask(`/v1/sandboxes/${id}/promote`, { dry_run: true });
+  const files = plan.files.filter((/** @type {any} */ file) => file.merge === "conflict");
+  /** @type {Choice[]} */
+  const choices = [];
+  const left = h("p", { className: "quiet", role: "status" });
+  const apply = h("button", { className: "primary", onclick: () => go() }, "Apply with these choices");
+  const update = () => {
+    const open = choices.filter((it) => it.taken() === null).length;
+    apply.disabled = open > 0;
+    left.textContent = open > 0 ? `${count(open, "choice")} left to make` : "Every choice is made.";
+  };
+  const go = async () => {
+    /** @type {Record<string, number[]>} */
+    const hunks = {};
+    for (const { path, hunk, taken } of choices) {
+      hunks[path] ??= [];
+      if (taken()) hunks[path].push(hunk);
+    }
+    apply.disabled = true;
+    try { then.applied(await ask(`/v1/sandboxes/${id}/promote`, { hunks, stop: true })); } catch (error) { then.failed(error); }
+  };
+  const all = (/** @type {"mine" | "theirs"} */ side) => () => {
+    for (const radio of view.querySelectorAll(`input[value=${side}]`)) /** @type {HTMLInputElement} */ (radio).checked = true;
+    update();
+  };
+  const cards = files.map((/** @type {any} */ file, /** @type {number} */ index) => card(file, index, choices, update));
+  const view = h("section", { className: "card conflicts", "aria-label": "Conflicts" },
+    h("h3", {}, h("span", { "aria-hidden": "true" }, "⚠️ "), "You and the sandbox changed the same lines"),
+    h("p", {}, "Nothing has been written. Choose a side for each place; everything else merges by itself."),
+    h("div", { className: "line" },
+      h("button", { onclick: all("mine") }, "Keep mine everywhere"),
+      h("button", { onclick: all("theirs") }, "Take the sandbox's everywhere")),
+    ...cards, left,
+    h("div", { className: "line" }, apply, h("button", { onclick: then.cancelled }, "Not now")));
+  update();
+  return view;
+}
+
+/**
+ * One file: its hunks in order, each with its two sides.
+ * @param {any} file
+ * @param {number} index
+ * @param {Choice[]} choices
+ * @param {() => void} update
+ */
+function card(file, index, choices, update) {
+  const hunks = file.hunks.map((/** @type {any} */ hunk) => {
+    const name = `hunk-${index}-${hunk.number}`;
+    const radio = (/** @type {string} */ value, /** @type {string} */ word, /** @type {boolean} */ checked) => {
+      const input = h("input", { type: "radio", name, value, checked, onchange: update });
+      return { input, label: h("label", { className: "choice" }, input, ` ${word}`) };
+    };
+    const mine = radio("mine", "Keep mine", false);
+    const theirs = radio("theirs", "Take the sandbox's", !hunk.conflict);
+    choices.push({
+      path: file.path, hunk: hunk.number, conflict: hunk.conflict,
+      taken: () => (theirs.input.checked ? true : mine.input.checked ? false : null),
+    });
+    const title = hunk.conflict ? `Place ${hunk.number}: both changed it` : `Place ${hunk.number}: only the sandbox changed it`;
+    return h("fieldset", { className: hunk.conflict ? "hunk clash" : "hunk" }, h("legend", {}, title),
+      hunk.text ? patchView(hunk.text, `${file.path}, place ${hunk.number}: − mine, + the sandbox's`) : h("p", { className: "quiet" }, "It cannot be split: one side or the other."),
+      h("div", { className: "line" }, mine.label, theirs.label));
+  });
+  return h("div", { className: "file" }, h("h4", {}, h("code", {}, file.path)),
+    file.reason ? h("p", { className: "quiet" }, file.reason) : null, ...hunks);
+}
