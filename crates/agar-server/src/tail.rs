@@ -17,7 +17,7 @@ use agar_engine::{Engine, EngineError};
 use axum::http::HeaderMap;
 use axum::response::Response;
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
@@ -38,7 +38,7 @@ const RUNS_MAX: usize = 32;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Cursor {
     number: u64,
-    /// How much of each run that may still print was told.
+    /// How much of each run that has not ended was told.
     runs: BTreeMap<u32, u64>,
 }
 
@@ -135,7 +135,6 @@ pub(crate) fn follow(
                 what,
                 looked_at: cursor.number,
                 cursor,
-                ended: BTreeSet::new(),
             };
             run(&app, follower, sender).await;
         }
@@ -205,8 +204,6 @@ struct Follower {
     /// The last journal entry that was looked at, told or not. Not part of an id, so that the same
     /// message has the same id whoever hears it, and when.
     looked_at: u64,
-    /// Runs that ended: what they left behind may print until the next one starts.
-    ended: BTreeSet<u32>,
 }
 
 impl Follower {
@@ -260,7 +257,7 @@ impl Follower {
             ("run.ended", Some(run)) => {
                 // What it printed comes before its end.
                 self.print_run(run, messages)?;
-                self.ended.insert(run);
+                self.cursor.runs.remove(&run);
             }
             _ => {}
         }
@@ -274,10 +271,8 @@ impl Follower {
         Ok(())
     }
 
-    /// A run started: it is followed from its beginning, and those that ended no more.
+    /// A run started: it is followed from its beginning.
     fn begin(&mut self, run: u32) {
-        let ended = std::mem::take(&mut self.ended);
-        self.cursor.runs.retain(|known, _| !ended.contains(known));
         self.cursor.runs.insert(run, 0);
         while self.cursor.runs.len() > RUNS_MAX {
             self.cursor.runs.pop_first();

@@ -106,14 +106,14 @@ export function outcome(id, changed, details) {
   return {
     element: place,
     apply: () => decide("accept"),
-    /** Says how it came out. @param {any} status */
-    ended(status) {
+    /** Says how it came out. @param {any} status @param {number} ms How long its commands took. */
+    ended(status, ms) {
       const [sign, words] = headlines[status.status] ?? ["■", "Finished"];
       const failed = status.status === "failed";
       place.replaceChildren(h("section", { className: `card result ${status.status}`, "aria-label": "Result" },
         h("h3", {}, h("span", { "aria-hidden": "true" }, `${sign} `), words),
         findings(status),
-        h("p", { className: "quiet" }, [count(status.runs, "command"), took(status.metrics.wallMs ?? 0), status.metrics.memoryPeakBytes ? `${size(status.metrics.memoryPeakBytes)} peak` : ""].filter(Boolean).join(" · ")),
+        h("p", { className: "quiet" }, [count(status.runs, "command"), took(ms), status.metrics.memoryPeakBytes ? `${size(status.metrics.memoryPeakBytes)} peak` : ""].filter(Boolean).join(" · ")),
         failed ? h("p", {}, "Nothing was applied; main is untouched.") : null,
         h("div", { className: "line actions" },
           h("button", { className: failed ? "" : "primary", onclick: () => decide("accept") }, failed ? "Apply anyway" : "Apply to Main"),

@@ -6,7 +6,7 @@ import { count } from "/assets/words.js";
 const KEY = "agar.changes";
 
 /** @type {Record<string, string>} */
-const signs = { added: "+", modified: "~", removed: "−", renamed: "→" };
+const signs = { added: "+", modified: "~", deleted: "−", renamed: "→", mode: "~", type: "~" };
 
 /**
  * The overlay.

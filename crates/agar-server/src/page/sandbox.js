@@ -9,7 +9,7 @@ import { learned, outcome } from "/assets/outcome.js";
 import { outputView, typed } from "/assets/output.js";
 import { overlay } from "/assets/overlay.js";
 import { split } from "/assets/split.js";
-import { age, badge, count, prose, size } from "/assets/words.js";
+import { age, badge, prose, size } from "/assets/words.js";
 
 /** Events after which what the page shows is out of date. */
 const TURNS = ["run.started", "run.ended", "experiment.began", "experiment.ended", "experiment.decided", "sandbox.state", "memory.graduated", "promotion.applied", "promotion.undone", "snapshot.restored"];
@@ -56,6 +56,7 @@ class Experiment {
     this.stop = undefined;
     this.timer = 0;
     this.lost = false;
+    this.drawnAs = "";
     this.turn = 0;
     this.last = 0;
     this.result = outcome(this.id, async () => { await this.refresh(); this.follow(); }, () => this.details());
@@ -149,7 +150,7 @@ class Experiment {
     if (this.over) return this.drawDecided();
     if (this.running) this.result.waits("The commands run in the sandbox. You can leave this page: nothing is lost.");
     else if (word === "waiting") this.result.waits("The sandbox waits for commands. Type one below, or discard it.");
-    else this.result.ended(status);
+    else this.result.ended(status, [...this.runs.values()].reduce((ms, run) => ms + (run.ms ?? 0), 0));
     await this.changes();
     this.wish(word);
   }
@@ -182,8 +183,17 @@ class Experiment {
     const diff = await ask(`/v1/sandboxes/${this.id}/diff?patch=true`);
     this.diff = diff;
     this.overlay.show(diff.changes);
-    this.mainIs(diff.drifted.length === 0 ? "No changes: main is as it was when the sandbox began."
-      : `You changed ${count(diff.drifted.length, "file")} meanwhile. Applying merges both.`, diff.drifted);
+    if (this.running) {
+      this.mainIs("Main is not touched while this runs.", []);
+      return;
+    }
+    const plan = await ask(`/v1/sandboxes/${this.id}/promote`, { dry_run: true });
+    const moved = plan.files.filter((/** @type {any} */ file) => ["merged", "conflict"].includes(file.merge));
+    const clash = moved.some((/** @type {any} */ file) => file.merge === "conflict");
+    this.mainIs(moved.length === 0 ? "Main is untouched, and what the sandbox changed would merge cleanly."
+      : clash ? "You changed the same lines meanwhile: applying asks you which to keep."
+        : "You changed the same files meanwhile, in other places: applying keeps both.",
+    moved.map((/** @type {any} */ file) => `${file.path}${file.reason ? `: ${file.reason}` : ""}`));
   }
 
   /** @param {string} words @param {string[]} moved */
@@ -191,7 +201,7 @@ class Experiment {
     this.parts.mainState.replaceChildren(
       h("p", {}, h("code", {}, this.sandbox.project_path)),
       h("p", { className: moved.length === 0 ? "good" : "warn" }, `${moved.length === 0 ? "✓" : "●"} ${words}`),
-      h("ul", { className: "plain" }, ...moved.map((path) => h("li", {}, h("code", {}, path)))),
+      h("ul", { className: "plain" }, ...moved.map((line) => h("li", {}, line))),
       h("p", { className: "quiet" }, "This side is only looked at. There is no shell to your machine in this page."));
   }
 

@@ -25,7 +25,7 @@ sheet.replaceSync(`
   button:disabled { opacity: .7; cursor: progress; animation: none; }
   .small { font-weight: 500; font-size: .82rem; }
   .mark {
-    position: absolute; top: -.55rem; right: -.55rem; width: 1.5rem; height: 1.5rem;
+    position: absolute; top: -.75rem; right: -.75rem; width: 1.5rem; height: 1.5rem;
     border-radius: 50%; display: grid; place-items: center; font: 700 .8rem/1 system-ui, sans-serif;
     color: #111; border: 2px solid Canvas; pointer-events: none;
   }

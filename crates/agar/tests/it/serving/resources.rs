@@ -82,6 +82,36 @@ fn files_are_written_read_listed_and_removed() {
 }
 
 #[test]
+fn main_is_looked_at_beside_the_sandbox_and_never_written() {
+    let (world, served) = served();
+    let client = served.client();
+    let id = sandbox(&client);
+    exec(&client, &id, "echo inside > notes.txt");
+    let secret = world.outside().join("secret");
+    fs_err::write(&secret, "secret").unwrap();
+    std::os::unix::fs::symlink(&secret, world.project().join("way-out")).unwrap();
+    let at = |path: &str| format!("/v1/sandboxes/{id}/files?side=main&path={path}");
+    assert_eq!(
+        client.get(&at("notes.txt")).expect(200).text(),
+        world.read("notes.txt")
+    );
+    let listed = json(&client.get(&at("")).expect(200)).to_string();
+    assert!(listed.contains("\"src\"") && listed.contains("way-out"));
+    // A link is described, not followed, and no path leads out.
+    let link = json(&client.get(&at("way-out")).expect(200));
+    assert_eq!(link["target"], secret.to_str().unwrap());
+    for wrong in ["../outside/secret", secret.to_str().unwrap(), "src/../.."] {
+        client.get(&at(wrong)).expect(400);
+    }
+    client.get(&at("way-out/x")).expect(404);
+    client.get(&at("missing")).expect(404);
+    client.send("PUT", &at("made.txt"), b"x").expect(400);
+    client.send("DELETE", &at("notes.txt"), b"").expect(400);
+    assert!(world.has("notes.txt") && !world.has("made.txt"));
+    served.stop();
+}
+
+#[test]
 fn snapshots_restores_and_forks() {
     let (_world, served) = served();
     let client = served.client();

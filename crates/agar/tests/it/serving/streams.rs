@@ -62,6 +62,39 @@ fn a_stream_tells_everything_in_order_and_ends_with_the_sandbox() {
 }
 
 #[test]
+fn runs_at_the_same_time_are_told_apart() {
+    let (_world, served) = served();
+    let client = served.client();
+    let wait = "echo before; until [ -e go.txt ]; do sleep 0.05; done; echo after";
+    let body = value!({ "suggestion": "wait", "commands": [wait] }).to_string();
+    let id = id_in(&client.post("/api/sandbox/create", &body).expect(201));
+    let mut stream = client.follow(&format!("/api/sandbox/{id}/stream"));
+    stream.find(|(_, data)| data.contains("before\\n")).unwrap();
+    // A second run begins, prints and ends while the first one goes on.
+    let body = value!({ "command": "echo second; touch go.txt" }).to_string();
+    client
+        .post(&format!("/v1/sandboxes/{id}/exec"), &body)
+        .expect(200);
+    wait_for(&client, &id, "success");
+    client
+        .post(
+            &format!("/api/sandbox/{id}/finalize"),
+            r#"{"decision": "reject"}"#,
+        )
+        .expect(200);
+    let mut printed = std::collections::BTreeMap::<u64, String>::new();
+    for (_, data) in stream {
+        let data = parsed(&data);
+        if let (Some(run), Some(text)) = (data["run"].as_u64(), data["text"].as_str()) {
+            printed.entry(run).or_default().push_str(text);
+        }
+    }
+    let expected = [(1, "after\n".to_owned()), (2, "second\n".to_owned())];
+    assert_eq!(printed, expected.into());
+    served.stop();
+}
+
+#[test]
 fn a_server_that_is_killed_under_a_stream_loses_nothing() {
     let (world, served) = served();
     let made = json(&served.client().post("/v1/sandboxes", "{}").expect(201));
