@@ -60,6 +60,15 @@ export function outcome(id, changed, details) {
   const place = h("div", { className: "outcome", "aria-live": "polite" });
   const trouble = h("div", {});
   let busy = false;
+  let drawn = "";
+
+  /** Draws the card, unless it is there already: whoever is in it keeps the focus, and hears nothing twice. */
+  const draw = (/** @type {any[]} */ facts, /** @type {() => Node} */ make) => {
+    const key = JSON.stringify(facts);
+    if (key === drawn) return;
+    drawn = key;
+    place.replaceChildren(make());
+  };
 
   const decide = async (/** @type {"accept" | "reject"} */ decision) => {
     if (busy) return;
@@ -110,7 +119,7 @@ export function outcome(id, changed, details) {
     ended(status, ms) {
       const [sign, words] = headlines[status.status] ?? ["■", "Finished"];
       const failed = status.status === "failed";
-      place.replaceChildren(h("section", { className: `card result ${status.status}`, "aria-label": "Result" },
+      draw([status.status, status.failureReasons, status.error, status.metrics, ms], () => h("section", { className: `card result ${status.status}`, "aria-label": "Result" },
         h("h3", {}, h("span", { "aria-hidden": "true" }, `${sign} `), words),
         findings(status),
         h("p", { className: "quiet" }, [count(status.runs, "command"), took(ms), status.metrics.memoryPeakBytes ? `${size(status.metrics.memoryPeakBytes)} peak` : ""].filter(Boolean).join(" · ")),
@@ -123,7 +132,7 @@ export function outcome(id, changed, details) {
     },
     /** Something runs, or waits to. @param {string} words */
     waits(words) {
-      place.replaceChildren(h("section", { className: "card result", "aria-label": "Result" },
+      draw([words], () => h("section", { className: "card result", "aria-label": "Result" },
         h("p", {}, words),
         h("div", { className: "line actions" }, h("button", { onclick: details }, "View Details"), h("button", { onclick: () => decide("reject") }, "Discard")),
         trouble));
@@ -132,7 +141,7 @@ export function outcome(id, changed, details) {
     decided(status, memory, facts) {
       const applied = status.state === "promoted";
       const promotion = facts.promotion;
-      place.replaceChildren(h("section", { className: `card result ${applied ? "success" : ""}`, "aria-label": "Result" },
+      draw([status.state, facts, memory.experiments.length], () => h("section", { className: `card result ${applied ? "success" : ""}`, "aria-label": "Result" },
         h("h3", {}, h("span", { "aria-hidden": "true" }, applied ? "✅ " : "🗑 "), applied ? "Applied to main" : "Discarded"),
         h("p", {}, ...prose(applied ? "The sandbox's changes are in your project." : "Main was never touched. What the sandbox changed can be had back for a week: `agar restore --trash`.")),
         h("h4", {}, "What memory learned"), learned(memory, facts.graduated),

@@ -17,6 +17,9 @@ const TURNS = ["run.started", "run.ended", "experiment.began", "experiment.ended
 /** How long a sandbox may be silent between two commands of one experiment. */
 const SILENCE_MS = 5000;
 
+/** How long the first command of a sandbox may take to start. */
+const START_MS = 60_000;
+
 /** Where the wish to apply is kept, so that it survives a reload of the tab. */
 const WISH = "agar.apply.";
 
@@ -57,22 +60,25 @@ class Experiment {
     this.timer = 0;
     this.lost = false;
     this.drawnAs = "";
+    /** @type {any} What it was made for. */
+    this.suggestion = null;
     this.turn = 0;
     this.last = 0;
     this.result = outcome(this.id, async () => { await this.refresh(); this.follow(); }, () => this.details());
     this.overlay = overlay((path) => this.details(path));
     this.parts = {
       title: h("h2", {}, sandbox.note ?? sandbox.alias),
-      state: h("p", { className: "line meta", role: "status" }),
+      state: h("span", { role: "status" }),
+      about: h("span", { className: "line" }),
       wish: h("div", {}),
-      checklist: h("details", { className: "card checklist", open: true }),
+      checklist: h("details", { className: "card checklist", open: true, hidden: true }),
       mainState: h("div", {}), mainMemory: h("div", {}), memory: h("div", {}),
       details: h("section", { className: "card details", "aria-label": "Details", hidden: true, tabIndex: -1 }),
     };
     const parts = this.parts;
     place.replaceChildren(
       h("p", { className: "back" }, h("a", { href: "#/" }, "← Sandboxes")),
-      parts.title, parts.state, parts.wish, parts.checklist, this.result.element,
+      parts.title, h("p", { className: "line meta" }, parts.state, parts.about), parts.wish, parts.checklist, this.result.element,
       split(`#${this.id.slice(-4)}`, [
         { word: "Terminal", main: parts.mainState, sandbox: this.terminal() },
         { word: "Files", main: this.files.main, sandbox: this.files.sandbox, shown: () => { this.files.refresh(); } },
@@ -102,14 +108,16 @@ class Experiment {
   /** Asks how things are, and shows it. */
   async refresh() {
     const turn = ++this.turn;
-    const [status, inspected] = await Promise.all([
-      ask(`/api/sandbox/${this.id}/status`), ask(`/v1/sandboxes/${this.id}`),
-    ]);
+    // One after the other: what is said about the outcome is never older than what ran.
+    const inspected = await ask(`/v1/sandboxes/${this.id}`);
+    const status = await ask(`/api/sandbox/${this.id}/status`);
     if (turn !== this.turn) return;
     this.sandbox = inspected.sandbox;
     this.status = status;
     this.inspected = inspected;
     this.understand(inspected);
+    await this.recall();
+    if (turn !== this.turn) return;
     await this.draw();
   }
 
@@ -134,21 +142,47 @@ class Experiment {
     else if (this.experimenting && !open) this.later(SILENCE_MS);
   }
 
+  /** Finds the suggestion that the sandbox was made for. */
+  async recall() {
+    if (this.suggestion) return;
+    const told = this.inspected.events.find((/** @type {any} */ it) => it.kind.startsWith("suggestion."));
+    if (!told) return;
+    this.suggestion = await ask(`/v1/suggestions/${told.data.suggestion}`).catch(() => null);
+    if (this.suggestion) this.parts.title.textContent = this.suggestion.text;
+  }
+
+  /** Whether its commands are about to run. */
+  get starting() {
+    const young = Date.now() - this.sandbox.created_at < START_MS;
+    return young && this.status.runs === 0 && !this.status.error && this.suggestion?.commands.length > 0;
+  }
+
+  /** How it stands, in one word. */
+  get word() {
+    const { status } = this;
+    if (this.over) return status.state;
+    if (this.running) return "running";
+    if (this.starting) return "creating";
+    if (status.status !== "running") return status.status;
+    return status.runs === 0 ? "waiting" : "finished";
+  }
+
   get over() { return ["promoted", "discarded", "collected"].includes(this.status.state); }
   get running() { return [...this.runs.values()].some((run) => !run.end) || this.experimenting; }
 
   /** Shows how things are. */
   async draw() {
     const { status, sandbox } = this;
-    const word = this.over ? status.state : this.running ? "running" : status.runs === 0 && status.status === "running" ? "waiting" : status.status === "running" ? "finished" : status.status;
+    const word = this.word;
     document.title = `${sandbox.alias} · agar`;
-    this.parts.state.replaceChildren(badge(word),
+    if (this.drawnAs !== word) this.parts.state.replaceChildren(badge(word));
+    this.parts.about.replaceChildren(
       h("span", {}, `Sandbox #${this.id.slice(-4)}`), h("code", {}, sandbox.alias),
       h("span", { className: "quiet" }, `${sandbox.agent ? `by ${sandbox.agent} · ` : ""}${age(sandbox.created_at)}`));
     this.setUp(word);
     this.form.hidden = this.over;
     if (this.over) return this.drawDecided();
-    if (this.running) this.result.waits("The commands run in the sandbox. You can leave this page: nothing is lost.");
+    if (word === "running" || word === "creating") this.result.waits("The commands run in the sandbox. You can leave this page: nothing is lost.");
     else if (word === "waiting") this.result.waits("The sandbox waits for commands. Type one below, or discard it.");
     else this.result.ended(status, [...this.runs.values()].reduce((ms, run) => ms + (run.ms ?? 0), 0));
     await this.changes();
@@ -174,7 +208,8 @@ class Experiment {
     box.replaceChildren(
       h("summary", {}, h("span", { "aria-hidden": "true" }, "⚡ "), busy ? "Setting up the sandbox" : `Sandbox set up${sum > 0 ? ` in ${Math.round(sum)} ms` : ""}`),
       list(all), ...this.sandbox.warnings.map((/** @type {string} */ warning) => h("p", { className: "warn" }, `⚠️ ${warning}`)));
-    if (this.drawnAs !== word) box.open = word === "running" || word === "waiting";
+    box.hidden = false;
+    if (this.drawnAs !== word) box.open = ["creating", "running", "waiting"].includes(word);
     this.drawnAs = word;
   }
 
@@ -183,7 +218,7 @@ class Experiment {
     const diff = await ask(`/v1/sandboxes/${this.id}/diff?patch=true`);
     this.diff = diff;
     this.overlay.show(diff.changes);
-    if (this.running) {
+    if (this.running || this.starting) {
       this.mainIs("Main is not touched while this runs.", []);
       return;
     }
@@ -207,7 +242,7 @@ class Experiment {
 
   /** What memory holds, here and for main. */
   async memory() {
-    const suggestion = this.sandbox.note ?? this.sandbox.alias;
+    const suggestion = this.suggestion?.text ?? this.sandbox.note ?? this.sandbox.alias;
     const [own, known] = await Promise.all([
       ask(`/api/memory/sandbox/${this.id}`), ask("/api/confidence/calculate", { suggestion }),
     ]);
@@ -254,7 +289,7 @@ class Experiment {
     if (word === "success") {
       forget();
       this.result.apply();
-    } else if (word === "running") {
+    } else if (word !== "failed" && word !== "partial") {
       this.parts.wish.replaceChildren(h("p", { className: "card line" },
         h("span", {}, "⚡ Applied to main as soon as it succeeds and no conflict or check stands in the way."), h("button", { onclick: forget }, "Let me decide")));
     } else {
@@ -281,6 +316,7 @@ class Experiment {
     });
   }
 
+  /** Listens no more. */
   leave() { this.stop?.(); this.stop = undefined; clearTimeout(this.timer); }
 
   /** @param {any} data */
