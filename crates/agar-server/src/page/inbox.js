@@ -3,7 +3,7 @@
 import "/assets/try-this-safely.js";
 import { ask } from "/assets/api.js";
 import { pending, remember } from "/assets/checklist.js";
-import { h, tell } from "/assets/dom.js";
+import { complain, h, tell } from "/assets/dom.js";
 import { applyWhenDone } from "/assets/sandbox.js";
 import { age } from "/assets/words.js";
 
@@ -48,7 +48,7 @@ function composer() {
   const button = h("try-this-safely", {
     oncreating: work.on,
     onsandbox: (/** @type {CustomEvent} */ event) => visit(event.detail),
-    onfailed: (/** @type {CustomEvent} */ event) => { work.off(); tell(event.detail.message); },
+    onfailed: (/** @type {CustomEvent} */ event) => { work.off(); complain(event.detail); },
   });
   const update = () => {
     const wanted = lines.value.split("\n").filter((/** @type {string} */ line) => line.trim());
@@ -80,14 +80,14 @@ function offered(suggestion, changed) {
       const made = await ask(`/v1/suggestions/${suggestion.id}/try`, {});
       applyWhenDone(made.id);
       visit(made);
-    } catch (error) { work.off(); tell(/** @type {Error} */ (error).message); }
+    } catch (error) { work.off(); complain(error); }
   };
   const reject = async () => {
     try {
       await ask(`/v1/suggestions/${suggestion.id}/reject`, {});
       tell("Rejected. Nothing was run.");
       await changed();
-    } catch (error) { tell(/** @type {Error} */ (error).message); }
+    } catch (error) { complain(error); }
   };
   const note = `direct-${suggestion.id}`;
   return h("li", { className: "card suggestion" },
@@ -98,7 +98,7 @@ function offered(suggestion, changed) {
       h("try-this-safely", {
         suggestion: suggestion.text, "suggestion-id": suggestion.id, oncreating: work.on,
         onsandbox: (/** @type {CustomEvent} */ event) => visit(event.detail),
-        onfailed: (/** @type {CustomEvent} */ event) => { work.off(); tell(event.detail.message); },
+        onfailed: (/** @type {CustomEvent} */ event) => { work.off(); complain(event.detail); },
       }),
       runs ? h("button", { onclick: direct, "aria-describedby": note }, "Apply Directly") : null,
       h("button", { onclick: reject }, "Reject")),

@@ -2,7 +2,7 @@
 
 import { ask } from "/assets/api.js";
 import { settle } from "/assets/conflict.js";
-import { h, tell } from "/assets/dom.js";
+import { complain, h, tell } from "/assets/dom.js";
 import { count, prose, size, took } from "/assets/words.js";
 
 /** @type {Record<string, [string, string]>} */
@@ -90,7 +90,7 @@ export function outcome(id, changed, details) {
       const view = await settle(id, {
         applied: async () => { trouble.replaceChildren(); await changed(); },
         cancelled: () => trouble.replaceChildren(),
-        failed: (again) => { refused(again).catch((worse) => tell(worse.message)); },
+        failed: (again) => { refused(again).catch(complain); },
       });
       trouble.replaceChildren(view);
       view.querySelector("input")?.focus();
@@ -109,7 +109,7 @@ export function outcome(id, changed, details) {
       await ask("/v1/promotions/undo", { promotion });
       tell("Taken back: main is as it was.");
       await changed();
-    } catch (error) { tell(`${/** @type {any} */ (error).message}. ${/** @type {any} */ (error).hint}`); }
+    } catch (error) { complain(error); }
   };
 
   return {

@@ -3,7 +3,7 @@
 import { ask, stream } from "/assets/api.js";
 import { list, recall, steps } from "/assets/checklist.js";
 import { partOf, patchView } from "/assets/diff.js";
-import { h, tell } from "/assets/dom.js";
+import { complain, h, tell } from "/assets/dom.js";
 import { filePair } from "/assets/files.js";
 import { learned, outcome } from "/assets/outcome.js";
 import { outputView, typed } from "/assets/output.js";
@@ -17,7 +17,7 @@ const TURNS = ["run.started", "run.ended", "experiment.began", "experiment.ended
 /** How long a sandbox may be silent between two commands of one experiment. */
 const SILENCE_MS = 5000;
 
-/** How long the first command of a sandbox may take to start. */
+/** How long the commands of a sandbox may take to start once it is set up. */
 const START_MS = 60_000;
 
 /** Where the wish to apply is kept, so that it survives a reload of the tab. */
@@ -53,6 +53,10 @@ class Experiment {
     this.runs = new Map();
     this.facts = { graduated: 0, promotion: /** @type {string | null} */ (null) };
     this.experimenting = false;
+    this.begun = false;
+    /** @type {string[]} What ran before the experiment. */
+    this.early = [];
+    this.heardAt = 0;
     this.output = outputView();
     this.files = filePair(this.id);
     /** @type {(() => void) | undefined} */
@@ -82,7 +86,7 @@ class Experiment {
       split(`#${this.id.slice(-4)}`, [
         { word: "Terminal", main: parts.mainState, sandbox: this.terminal() },
         { word: "Files", main: this.files.main, sandbox: this.files.sandbox, shown: () => { this.files.refresh(); } },
-        { word: "Memory", main: parts.mainMemory, sandbox: parts.memory, shown: () => { this.memory().catch(told); } },
+        { word: "Memory", main: parts.mainMemory, sandbox: parts.memory, shown: () => { this.memory().catch(complain); } },
       ]),
       parts.details, this.overlay.element);
   }
@@ -98,7 +102,7 @@ class Experiment {
         const command = line.value.trim();
         if (!command) return;
         line.value = "";
-        await ask(`/api/sandbox/${this.id}/execute`, { command }).catch(told);
+        await ask(`/api/sandbox/${this.id}/execute`, { command }).catch(complain);
       },
     }, h("label", { htmlFor: "command", className: "said-only" }, "Run a command in the sandbox"), line, h("button", {}, "Run"));
     this.form = form;
@@ -126,15 +130,19 @@ class Experiment {
     this.runs = new Map(inspected.runs.map((/** @type {any} */ run) => [run.number, { argv: run.argv, end: run.end, ms: run.usage.wall_ms }]));
     this.facts = { graduated: 0, promotion: null };
     this.experimenting = false;
+    this.begun = false;
+    this.early = [];
     let at = 0;
     for (const { kind, data, at: when } of inspected.events) {
       at = when;
-      if (kind === "experiment.began") this.experimenting = true;
+      if (kind === "experiment.began") this.experimenting = this.begun = true;
+      else if (kind === "run.started" && !this.begun) this.early.push(data.argv.at(-1));
       else if (kind === "experiment.ended") this.experimenting = false;
       else if (kind === "memory.graduated") this.facts.graduated += data.patterns;
       else if (kind === "promotion.applied") this.facts.promotion = data.promotion;
       else if (kind === "promotion.undone") this.facts.promotion = null;
     }
+    this.heardAt = at;
     const open = [...this.runs.values()].some((run) => !run.end);
     // An experiment that was cut short has no end: the next command must come soon, or nobody is there.
     const silent = Date.now() - at > SILENCE_MS;
@@ -153,8 +161,8 @@ class Experiment {
 
   /** Whether its commands are about to run. */
   get starting() {
-    const young = Date.now() - this.sandbox.created_at < START_MS;
-    return young && this.status.runs === 0 && !this.status.error && this.suggestion?.commands.length > 0;
+    const soon = Date.now() - this.heardAt < START_MS;
+    return soon && !this.begun && !this.status.error && this.suggestion?.commands.length > 0;
   }
 
   /** How it stands, in one word. */
@@ -201,7 +209,9 @@ class Experiment {
   /** The set-up, open while there is something to see. @param {string} word */
   setUp(word) {
     const known = recall(this.id);
-    const all = steps(known, this.sandbox, this.runs);
+    // What ran before the experiment began was its set-up; another tab may have seen it listed.
+    const wanted = known?.setup ?? (this.suggestion?.commands.length > 0 ? this.early : []);
+    const all = steps(known, this.sandbox, wanted, this.runs);
     const sum = (known?.steps ?? []).reduce((ms, step) => ms + step.ms, 0);
     const box = this.parts.checklist;
     const busy = all.some((step) => step.state !== "done");
@@ -334,9 +344,6 @@ class Experiment {
   /** Looks again soon, once for many events. */
   later(ms = 60) {
     clearTimeout(this.timer);
-    this.timer = window.setTimeout(() => { this.refresh().catch(told); }, ms);
+    this.timer = window.setTimeout(() => { this.refresh().catch(complain); }, ms);
   }
 }
-
-/** @param {any} error */
-function told(error) { tell(`${error.message} ${error.hint ?? ""}`.trim()); }
