@@ -43,7 +43,7 @@ pub use crate::place::{Place, Repository};
 pub use crate::project::Project;
 pub use crate::promotion::{Promotion, PromotionState};
 pub use crate::run::{NewRun, Run, RunEnd};
-pub use crate::sandbox::{Keeper, NewSandbox, Sandbox, Scope};
+pub use crate::sandbox::{Arrival, Keeper, NewSandbox, Sandbox, Scope};
 pub use crate::schema::VERSION;
 pub use crate::scrub::FORGOTTEN;
 pub use crate::snapshot::{Joined, Snapshot};

@@ -10,6 +10,7 @@ use crate::ui::block::{self, Block};
 use crate::ui::signals::Signals;
 use agar_core::fault::Kind;
 use agar_engine::projects::current;
+use agar_engine::upkeep::Due;
 use agar_engine::{Background, Engine, Quiet, Surroundings};
 use agar_server::{Ready, Settings, Stopper, serve, stopping};
 use fs_err::os::unix::fs::OpenOptionsExt as _;
@@ -220,8 +221,8 @@ fn watch(signals: &Signals, stopper: &Stopper, over: &AtomicBool) {
 struct Attended;
 
 impl Background for Attended {
-    fn start(&self, directory: &Path) {
-        if let Some(mut child) = upkeep::start(directory) {
+    fn start(&self, directory: &Path, due: Due) {
+        if let Some(mut child) = upkeep::start(directory, due) {
             std::thread::spawn(move || drop(child.wait()));
         }
     }
