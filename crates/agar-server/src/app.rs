@@ -4,6 +4,7 @@ use crate::keys::Keys;
 use crate::metrics::Metrics;
 use crate::pace::Pace;
 use crate::refusal::Refusal;
+use crate::v1::usage::Samples;
 use agar_core::fault::Kind;
 use agar_core::id::SandboxId;
 use agar_engine::inspect::summary;
@@ -45,6 +46,8 @@ pub(crate) struct Inner {
     pub(crate) underway: Mutex<BTreeSet<String>>,
     /// Why the background work of a sandbox failed.
     pub(crate) troubles: Mutex<BTreeMap<SandboxId, String>>,
+    /// What sandboxes used while somebody looked.
+    pub(crate) samples: Samples,
     pub(crate) jobs: watch::Sender<usize>,
     pub(crate) stop: watch::Receiver<u8>,
     pub(crate) openapi: String,

@@ -11,3 +11,4 @@ pub(crate) mod populations;
 pub(crate) mod sandboxes;
 pub(crate) mod suggestions;
 pub(crate) mod travel;
+pub(crate) mod usage;

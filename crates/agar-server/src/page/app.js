@@ -17,6 +17,9 @@ const views = {
   "": { title: "Sandboxes", load: () => import("/assets/dashboard.js") },
   sandbox: { title: "Sandbox", load: () => import("/assets/sandbox.js") },
   memory: { title: "Memory", load: () => import("/assets/memory.js") },
+  experiments: { title: "Experiments", load: () => import("/assets/experiments.js") },
+  populations: { title: "Populations", load: () => import("/assets/populations.js") },
+  settings: { title: "Settings", load: () => import("/assets/settings.js") },
 };
 
 const main = /** @type {HTMLElement} */ (document.getElementById("main"));

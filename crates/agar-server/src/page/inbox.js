@@ -5,6 +5,7 @@ import { ask } from "/assets/api.js";
 import { pending, remember } from "/assets/checklist.js";
 import { complain, h, tell } from "/assets/dom.js";
 import { applyWhenDone } from "/assets/sandbox.js";
+import { wished } from "/assets/wishes.js";
 import { age } from "/assets/words.js";
 
 /** The place to try something, and the suggestions that are open. */
@@ -46,6 +47,7 @@ function composer() {
   const lines = h("textarea", { id: "commands", rows: 3, className: "code", placeholder: "npm update\nnpm test", spellcheck: false });
   const work = working();
   const button = h("try-this-safely", {
+    confidence: wished("hide-confidence") ? "hidden" : null,
     oncreating: work.on,
     onsandbox: (/** @type {CustomEvent} */ event) => visit(event.detail),
     onfailed: (/** @type {CustomEvent} */ event) => { work.off(); complain(event.detail); },
@@ -96,6 +98,7 @@ function offered(suggestion, changed) {
     runs ? h("pre", { "aria-label": "Commands" }, suggestion.commands.join("\n")) : h("p", { className: "quiet" }, "Words only: the sandbox will wait for your commands."),
     h("div", { className: "line actions" },
       h("try-this-safely", {
+        confidence: wished("hide-confidence") ? "hidden" : null,
         suggestion: suggestion.text, "suggestion-id": suggestion.id, oncreating: work.on,
         onsandbox: (/** @type {CustomEvent} */ event) => visit(event.detail),
         onfailed: (/** @type {CustomEvent} */ event) => { work.off(); complain(event.detail); },

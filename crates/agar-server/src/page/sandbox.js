@@ -9,6 +9,7 @@ import { learned, outcome } from "/assets/outcome.js";
 import { outputView, typed } from "/assets/output.js";
 import { overlay } from "/assets/overlay.js";
 import { split } from "/assets/split.js";
+import { wished } from "/assets/wishes.js";
 import { age, badge, prose, size } from "/assets/words.js";
 
 /** Events after which what the page shows is out of date. */
@@ -262,7 +263,7 @@ class Experiment {
       h("ul", { className: "plain" }, ...own.patterns.map((/** @type {any} */ it) => h("li", {}, "📝 ", ...prose(it.description), h("span", { className: "quiet" }, ` ${it.patternType}`)))));
     this.parts.mainMemory.replaceChildren(
       h("h4", {}, "What the project knows about this"),
-      h("p", {}, known.known ? known.headline : "No evidence yet: nothing like it was tried here."),
+      wished("hide-confidence") ? null : h("p", {}, known.known ? known.headline : "No evidence yet: nothing like it was tried here."),
       h("ul", { className: "plain" },
         ...known.lessons.map((/** @type {any} */ it) => h("li", {}, "📚 ", ...prose(it.sentence))),
         ...known.similar_experiments.map((/** @type {any} */ it) => h("li", {},

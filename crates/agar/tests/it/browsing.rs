@@ -85,4 +85,7 @@ scenarios! {
     what_comes_from_a_sandbox_is_text => "hostile",
     everything_can_be_done_by_keyboard_on_a_narrow_screen => "keyboard",
     applying_directly_goes_through_a_sandbox => "directly",
+    every_view_is_accessible_light_and_dark_wide_and_narrow => "accessible",
+    sandboxes_are_listed_forked_and_discarded_from_the_page => "dashboard",
+    panels_show_what_is_known_and_forget_it => "panels",
 }

@@ -6,6 +6,7 @@
 )]
 
 mod inbox;
+mod panels;
 mod resources;
 mod seed;
 mod streams;
