@@ -8,15 +8,29 @@ import { applyWhenDone } from "/assets/sandbox.js";
 import { wished } from "/assets/wishes.js";
 import { age } from "/assets/words.js";
 
+const LOOK_AGAIN_MS = 3000;
+
 /** The place to try something, and the suggestions that are open. */
 export async function inbox() {
   const list = h("div", {});
+  let drawn = "";
   const refresh = async () => {
     const told = await ask("/v1/suggestions?state=open&limit=50");
+    const key = told.suggestions.map((/** @type {any} */ it) => it.id).join();
+    // Only what changed is drawn again: whoever is in the list stays there.
+    if (key === drawn && list.firstChild) return;
+    drawn = key;
     list.replaceChildren(told.suggestions.length === 0 ? lesson()
       : h("ul", { className: "cards" }, ...told.suggestions.map((/** @type {any} */ it) => offered(it, refresh))));
   };
   await refresh();
+  // What is offered while somebody looks appears by itself, until they look elsewhere.
+  let seen = false;
+  const timer = setInterval(() => {
+    if (seen && !list.isConnected) clearInterval(timer);
+    seen ||= list.isConnected;
+    if (seen && list.isConnected && !document.hidden) refresh().catch(() => {});
+  }, LOOK_AGAIN_MS);
   return h("div", { className: "inbox" }, composer(), h("section", { "aria-label": "Inbox" }, h("h2", {}, "Inbox"), list));
 }
 

@@ -42,10 +42,11 @@ export function learned(memory, graduated) {
   const lines = [];
   if (graduated > 0) lines.push(["🎓", "Graduating", `${count(graduated, "pattern")} entered the project's memory`]);
   const failed = last?.outcome.status === "failure" || last?.outcome.status === "partial";
-  for (const insight of last?.lessons.insights ?? []) {
+  const insights = last?.lessons.insights ?? [];
+  for (const insight of insights.length > 0 ? insights : last?.outcome.failureReasons ?? []) {
     lines.push(failed ? ["📚", "Lesson", insight] : ["📝", "Learning", insight]);
   }
-  if (lines.length === 0) return h("p", { className: "quiet" }, "Nothing was learned yet: memory listens while something runs.");
+  if (lines.length === 0) return h("p", { className: "quiet" }, "Nothing new: memory learns from what runs and how it ends.");
   return h("ul", { className: "plain learned" }, ...lines.map(([sign, word, text]) =>
     h("li", {}, h("span", { "aria-hidden": "true" }, `${sign} `), h("strong", {}, `${word}: `), ...prose(text))));
 }

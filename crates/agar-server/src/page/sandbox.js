@@ -15,6 +15,9 @@ import { age, badge, prose, size } from "/assets/words.js";
 /** Events after which what the page shows is out of date. */
 const TURNS = ["run.started", "run.ended", "experiment.began", "experiment.ended", "experiment.decided", "sandbox.state", "memory.graduated", "promotion.applied", "promotion.undone", "snapshot.restored"];
 
+/** How long a connection may be lost before anybody is told. */
+const LOST_MS = 1000;
+
 /** How long a sandbox may be silent between two commands of one experiment. */
 const SILENCE_MS = 5000;
 
@@ -37,8 +40,9 @@ export function applyWhenDone(id) { sessionStorage.setItem(WISH + id, "yes"); }
 export async function show(place, [name]) {
   const first = await ask(`/v1/sandboxes/${encodeURIComponent(name)}`);
   const view = new Experiment(place, first.sandbox);
-  await view.refresh();
   view.follow();
+  // What fails from here on is tried again when the stream is back.
+  await view.refresh().catch(complain);
   return () => view.leave();
 }
 
@@ -68,7 +72,7 @@ class Experiment {
     /** @type {any} What it was made for. */
     this.suggestion = null;
     this.turn = 0;
-    this.last = 0;
+    this.last = "";
     this.result = outcome(this.id, async () => { await this.refresh(); this.follow(); }, () => this.details());
     this.overlay = overlay((path) => this.details(path));
     this.parts = {
@@ -81,15 +85,15 @@ class Experiment {
       details: h("section", { className: "card details", "aria-label": "Details", hidden: true, tabIndex: -1 }),
     };
     const parts = this.parts;
+    this.split = split(`#${this.id.slice(-4)}`, [
+      { word: "Terminal", main: parts.mainState, sandbox: this.terminal() },
+      { word: "Files", main: this.files.main, sandbox: this.files.sandbox, shown: () => { this.files.refresh(); } },
+      { word: "Memory", main: parts.mainMemory, sandbox: parts.memory, shown: () => { this.memory().catch(complain); } },
+    ]);
     place.replaceChildren(
       h("p", { className: "back" }, h("a", { href: "#/" }, "← Sandboxes")),
       parts.title, h("p", { className: "line meta" }, parts.state, parts.about), parts.wish, parts.checklist, this.result.element,
-      split(`#${this.id.slice(-4)}`, [
-        { word: "Terminal", main: parts.mainState, sandbox: this.terminal() },
-        { word: "Files", main: this.files.main, sandbox: this.files.sandbox, shown: () => { this.files.refresh(); } },
-        { word: "Memory", main: parts.mainMemory, sandbox: parts.memory, shown: () => { this.memory().catch(complain); } },
-      ]),
-      parts.details, this.overlay.element);
+      this.split.element, parts.details, this.overlay.element);
   }
 
   /** What was printed, and a place to type one more command. */
@@ -176,7 +180,7 @@ class Experiment {
     return status.runs === 0 ? "waiting" : "finished";
   }
 
-  get over() { return ["promoted", "discarded", "collected"].includes(this.status.state); }
+  get over() { return ["promoted", "discarded", "collected"].includes(this.status?.state ?? ""); }
   get running() { return [...this.runs.values()].some((run) => !run.end) || this.experimenting; }
 
   /** Shows how things are. */
@@ -190,7 +194,11 @@ class Experiment {
       h("span", { className: "quiet" }, `${sandbox.agent ? `by ${sandbox.agent} · ` : ""}${age(sandbox.created_at)}`));
     this.setUp(word);
     this.form.hidden = this.over;
-    if (this.over) return this.drawDecided();
+    if (this.over) {
+      await this.drawDecided();
+      return;
+    }
+    this.split.stand("🧪", word === "running" || word === "creating" ? "Experimenting" : "Waiting for you");
     if (word === "running" || word === "creating") this.result.waits("The commands run in the sandbox. You can leave this page: nothing is lost.");
     else if (word === "waiting") this.result.waits("The sandbox waits for commands. Type one below, or discard it.");
     else this.result.ended(status, [...this.runs.values()].reduce((ms, run) => ms + (run.ms ?? 0), 0));
@@ -199,8 +207,10 @@ class Experiment {
   }
 
   async drawDecided() {
+    const applied = this.status.state === "promoted";
     this.overlay.hide();
-    this.mainIs("Main has what was decided.", []);
+    this.split.stand(applied ? "✅" : "🗑", applied ? "Applied" : "Discarded");
+    this.mainIs(applied ? "Main has the sandbox's changes." : "Main was never touched.", []);
     const memory = await ask(`/api/memory/sandbox/${this.id}`).catch(() => ({ experiments: [] }));
     this.result.decided(this.status, memory, this.facts);
     sessionStorage.removeItem(WISH + this.id);
@@ -312,7 +322,7 @@ class Experiment {
   /** Listens to what happens. */
   follow() {
     if (this.stop) return;
-    this.stop = stream(`/api/sandbox/${this.id}/stream${this.last ? `?after=${this.last}` : ""}`, (data) => this.heard(data), (connected) => {
+    this.stop = stream(`/api/sandbox/${this.id}/stream`, (data) => this.heard(data), (connected) => {
       if (connected) {
         if (this.lost) tell("");
         this.lost = false;
@@ -322,9 +332,13 @@ class Experiment {
         this.leave();
       } else {
         this.lost = true;
-        tell("The connection was lost; it comes back by itself.");
+        // A stream ends with its sandbox too, and that is known in a moment.
+        this.later();
+        setTimeout(() => {
+          if (this.lost && this.stop && !this.over) tell("The connection was lost; it comes back by itself.");
+        }, LOST_MS);
       }
-    });
+    }, this.last);
   }
 
   /** Listens no more. */
@@ -334,7 +348,7 @@ class Experiment {
   heard(data) {
     if (data.type === "output") { this.output.print(data.run, data.text); return; }
     const facts = data.data;
-    this.last = data.number;
+    this.last = String(data.number);
     switch (data.kind) {
       case "run.started": this.output.started(facts.run, facts.argv); break;
       case "run.ended": this.output.ended(facts.run, facts.end, facts.usage); break;
@@ -345,6 +359,6 @@ class Experiment {
   /** Looks again soon, once for many events. */
   later(ms = 60) {
     clearTimeout(this.timer);
-    this.timer = window.setTimeout(() => { this.refresh().catch(complain); }, ms);
+    this.timer = window.setTimeout(() => { this.refresh().catch((error) => { if (!this.lost) complain(error); }); }, ms);
   }
 }
