@@ -30,8 +30,7 @@ pub(crate) fn sweep(engine: &Engine, here: &Here) -> Result<(), EngineError> {
         // The next command tries again.
         drop(settle(engine, here, mark));
     }
-    // They are in the order of their ids.
-    let unmarked = |id: &SandboxId| marks.binary_search_by_key(id, |mark| mark.id).is_err();
+    let unmarked = |id: &SandboxId| marks.iter().all(|mark| mark.id != *id);
     clear_sockets(engine, here, sockets.into_iter().filter(unmarked));
     clear_lingering(here);
     Ok(())

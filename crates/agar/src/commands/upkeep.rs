@@ -4,7 +4,7 @@ use crate::DONE;
 use crate::context::Context;
 use crate::report::Failure;
 use agar_engine::Background;
-use agar_engine::upkeep::{Due, UpkeepRequest, upkeep};
+use agar_engine::upkeep::{UpkeepRequest, upkeep};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -12,18 +12,13 @@ use std::process::{Child, Command, Stdio};
 ///
 /// Started by agar itself after a `try` or `run` that would have been better served.
 #[derive(Debug, Clone, Copy, clap::Args)]
-pub struct UpkeepArgs {
-    /// Only fold the log of the store
-    #[arg(long)]
-    log: bool,
-}
+pub struct UpkeepArgs {}
 
 /// Does it, apart from the terminal that it was started from.
-pub fn run(args: &UpkeepArgs, context: &Context) -> Result<u8, Failure> {
+pub fn run(_args: &UpkeepArgs, context: &Context) -> Result<u8, Failure> {
     // Already leading a session is as good.
     let _ = rustix::process::setsid();
-    let due = if args.log { Due::Log } else { Due::Everything };
-    upkeep(&context.engine()?, &UpkeepRequest { due })?;
+    upkeep(&context.engine()?, &UpkeepRequest::default())?;
     Ok(DONE)
 }
 
@@ -32,24 +27,19 @@ pub fn run(args: &UpkeepArgs, context: &Context) -> Result<u8, Failure> {
 pub struct Later;
 
 impl Background for Later {
-    fn start(&self, directory: &Path, due: Due) {
+    fn start(&self, directory: &Path) {
         // It ends by itself, usually after this process; without it the next start is slower.
-        drop(start(directory, due));
+        drop(start(directory));
     }
 }
 
 /// Starts it, if that works.
-pub(super) fn start(directory: &Path, due: Due) -> Option<Child> {
+pub(super) fn start(directory: &Path) -> Option<Child> {
     let program = std::env::current_exe().ok()?;
-    let only = match due {
-        Due::Everything => None,
-        Due::Log => Some("--log"),
-    };
     Command::new(program)
         .arg("-C")
         .arg(directory)
         .arg("upkeep")
-        .args(only)
         .current_dir("/")
         .stdin(Stdio::null())
         .stdout(Stdio::null())
