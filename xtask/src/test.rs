@@ -3,7 +3,7 @@
 //! Each step runs even when an earlier one failed, so that one run tells everything. The last line
 //! is the sum over all of them.
 
-mod browser;
+pub(crate) mod browser;
 mod leftovers;
 mod ordinary;
 mod packages;
@@ -23,6 +23,7 @@ pub(crate) fn run(root: &Path) -> ExitCode {
     let before = leftovers::Picture::take();
     report.check("packages", || packages::install(packages::FOR_TESTS));
     report.check("packages of the browser tests", || browser::install(root));
+    report.check("types of the page", || browser::types(root));
     report.check("format", || {
         program::run(program::cargo(root).args(["fmt", "--all", "--check"]))
     });

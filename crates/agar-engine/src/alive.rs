@@ -131,9 +131,8 @@ pub(crate) fn lingering(state: &Path) -> Vec<(PathBuf, Vec<PathBuf>)> {
     };
     let entries = directory(state).read_dir().into_iter().flatten().flatten();
     entries
-        .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|kind| kind == "groups"))
-        .filter_map(read)
+        .filter(|entry| entry.file_name().as_bytes().ends_with(b".groups"))
+        .filter_map(|entry| read(entry.path()))
         .collect()
 }
 
@@ -194,6 +193,13 @@ impl Vacant {
 impl Found {
     /// Tries both locks.
     pub(crate) fn look_behind(&self, sandbox: &Path) -> io::Result<Behind> {
+        // Every command looks behind every mark, and nearly all are of sandboxes that stay and have a
+        // keeper, which says enough.
+        if self.stay == Stay::UntilStopped
+            && try_lock(&keeper_lock(sandbox), OFlags::RDONLY)?.is_none()
+        {
+            return Ok(Behind::Alive);
+        }
         let mark = match try_lock(&self.path, OFlags::RDONLY)? {
             // Another command may have cleared this mark away since it was seen, and a third may have
             // left a new one of the same name: whoever holds the old file holds nothing.

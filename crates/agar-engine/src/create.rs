@@ -4,6 +4,7 @@ use crate::alive::{Mark, Stay};
 use crate::draft::{Draft, draft};
 use crate::here::Here;
 use crate::raise::Walls;
+use crate::upkeep::Due;
 use crate::{Engine, EngineError, SandboxOptions, SandboxView};
 use crate::{layers, raise, view};
 use agar_sandbox::base::Choice;
@@ -70,7 +71,7 @@ pub(crate) fn answer(
     (record, draft): (&Sandbox, Draft),
 ) -> CreateAnswer {
     if here.wants_upkeep() {
-        engine.later();
+        engine.later(Due::Log);
     }
     CreateAnswer {
         sandbox: view::sandbox_with(record, &draft.blueprint, 0),

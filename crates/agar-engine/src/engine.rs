@@ -6,6 +6,7 @@ use crate::here::Here;
 use crate::options::SandboxOptions;
 use crate::raise::Expected;
 use crate::surroundings::Surroundings;
+use crate::upkeep::Due;
 use agar_core::id::{ExperimentId, ProjectId, PromotionId, SandboxId, SnapshotId, SuggestionId};
 use agar_core::seam::Timestamp;
 use std::cell::{OnceCell, RefCell};
@@ -87,9 +88,9 @@ impl Engine {
     }
 
     /// Asks the face to do upkeep when nobody waits.
-    pub(crate) fn later(&self) {
+    pub(crate) fn later(&self, due: Due) {
         if let Some(background) = &self.surroundings.background {
-            background.start(&self.surroundings.cwd);
+            background.start(&self.surroundings.cwd, due);
         }
     }
 

@@ -4,6 +4,7 @@
 //! it one thing. What the numbers mean is `agar-memory`'s business.
 
 mod forget;
+mod history;
 mod of_sandbox;
 mod transfer;
 
@@ -15,6 +16,10 @@ pub use agar_memory::{
     Similar, Stats, Status, SuccessMetrics, Suggestion, Taught, Tried, Verdict,
 };
 pub use forget::{ForgetAnswer, ForgetRequest, forget};
+pub use history::{
+    ExperimentsAnswer, ExperimentsRequest, HistoryAnswer, HistoryDay, HistoryRequest, experiments,
+    history,
+};
 pub use of_sandbox::{OfSandboxAnswer, of_sandbox};
 pub use transfer::{ExportAnswer, ExportForm, ExportRequest, ImportRequest, export, import};
 
@@ -366,42 +371,6 @@ pub fn calibration(engine: &Engine) -> Result<CalibrationAnswer, EngineError> {
         svg: calibration.svg(),
         calibration,
     })
-}
-
-/// Asks for experiments.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ExperimentsRequest {
-    /// How many at most.
-    pub limit: u32,
-    /// Only those before the one with this number.
-    pub before: Option<i64>,
-}
-
-impl Default for ExperimentsRequest {
-    fn default() -> Self {
-        Self {
-            limit: 20,
-            before: None,
-        }
-    }
-}
-
-/// The experiments of the project.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ExperimentsAnswer {
-    /// The newest first.
-    pub experiments: Vec<ExperimentSummary>,
-}
-
-/// Lists the experiments.
-pub fn experiments(
-    engine: &Engine,
-    request: &ExperimentsRequest,
-) -> Result<ExperimentsAnswer, EngineError> {
-    let (_, memory) = open(engine)?;
-    let experiments = memory.experiments(request.before, request.limit)?;
-    Ok(ExperimentsAnswer { experiments })
 }
 
 /// Asks for one experiment.

@@ -129,5 +129,5 @@ impl Progress for Quiet {
 pub trait Background: Send + Sync {
     /// Starts [`upkeep`](crate::upkeep::upkeep) for the project around a directory, apart from the
     /// caller's terminal, and returns at once. Failing to is no failure.
-    fn start(&self, directory: &std::path::Path);
+    fn start(&self, directory: &std::path::Path, due: crate::upkeep::Due);
 }

@@ -13,6 +13,8 @@ use serde::{Deserialize, Serialize};
 pub struct TreeRequest {
     /// The sandbox to begin with; every one of the project that is not a fork if left out.
     pub sandbox: Option<String>,
+    /// Begin with the oldest ancestor of that sandbox that is still there.
+    pub family: bool,
 }
 
 /// The lineage.
@@ -68,6 +70,7 @@ pub fn tree(engine: &Engine, request: &TreeRequest) -> Result<TreeAnswer, Engine
         here,
     };
     let roots = match &chosen {
+        Some(record) if request.family => vec![growing.branch(growing.oldest(record))?],
         Some(record) => vec![growing.branch(record)?],
         None => growing
             .records
@@ -90,6 +93,15 @@ impl Growing<'_> {
     fn parent(&self, record: &Sandbox) -> Option<&Sandbox> {
         let parent = record.parent?;
         self.records.iter().find(|other| other.id == parent)
+    }
+
+    /// The first of the line that a sandbox comes from, as far as it is still there.
+    fn oldest<'a>(&'a self, record: &'a Sandbox) -> &'a Sandbox {
+        let mut oldest = record;
+        while let Some(parent) = self.parent(oldest) {
+            oldest = parent;
+        }
+        oldest
     }
 
     fn branch(&self, record: &Sandbox) -> Result<Branch, EngineError> {

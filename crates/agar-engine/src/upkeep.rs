@@ -26,10 +26,25 @@ const STAMP: &str = "upkeep";
 /// So many things in the trash are worth a portion by themselves.
 const TRASH_CROWDED: usize = 500;
 
+/// What upkeep is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Due {
+    /// Everything.
+    #[default]
+    Everything,
+    /// The store's log alone, which is long again after a dozen sandboxes: what takes a look at every
+    /// sandbox there is waits for its own time, or a crowd would be slower the larger it is.
+    Log,
+}
+
 /// Asks for upkeep.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct UpkeepRequest {}
+pub struct UpkeepRequest {
+    /// What it is for.
+    pub due: Due,
+}
 
 /// What was done.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -44,14 +59,34 @@ pub struct UpkeepAnswer {
     pub emptied: u64,
 }
 
-/// Freezes the project for next time, joins layers, clears away what the settings say, and deletes a
-/// portion of the trash.
-pub fn upkeep(engine: &Engine, _request: &UpkeepRequest) -> Result<UpkeepAnswer, EngineError> {
+/// Does what is due: freezes the project for next time, joins layers, clears away what the settings
+/// say, and deletes a portion of the trash.
+pub fn upkeep(engine: &Engine, request: &UpkeepRequest) -> Result<UpkeepAnswer, EngineError> {
     let here = engine.here()?;
+    match request.due {
+        Due::Everything => everything(engine, here),
+        Due::Log => log(here),
+    }
+}
+
+/// Folds the store's log, and deletes a portion of the trash if that is worth it: deleting makes new
+/// files slow for minutes on some filesystems.
+fn log(here: &Here) -> Result<UpkeepAnswer, EngineError> {
+    // Somebody else who saw the same may have done it.
+    if here.wants_upkeep() {
+        here.tidy()?;
+    }
     let trash = Trash::new(&here.state);
-    // Deleting makes new files slow for minutes on some filesystems, so when it is only for the log
-    // of the store the trash waits until it is worth it.
-    let only_log = here.wants_upkeep() && !trash.holds_more_than(TRASH_CROWDED);
+    let mut answer = UpkeepAnswer::default();
+    if trash.holds_more_than(TRASH_CROWDED)
+        && let Some(_alone) = alone(here)?
+    {
+        answer.emptied = trash.empty(PORTION)?.removed;
+    }
+    Ok(answer)
+}
+
+fn everything(engine: &Engine, here: &Here) -> Result<UpkeepAnswer, EngineError> {
     let mut answer = UpkeepAnswer::default();
     if let Ok(known) = here.project(engine) {
         let rule = wishes::bulk(engine, here)?;
@@ -74,9 +109,7 @@ pub fn upkeep(engine: &Engine, _request: &UpkeepRequest) -> Result<UpkeepAnswer,
     answer.removed = cleared.removed.len() as u64;
     prune::collect_generations(engine, here)?;
     experiment::tidy(engine, here)?;
-    if !only_log {
-        answer.emptied = trash.empty(PORTION)?.removed;
-    }
+    answer.emptied = Trash::new(&here.state).empty(PORTION)?.removed;
     Ok(answer)
 }
 
@@ -102,7 +135,7 @@ pub(crate) fn when_due(engine: &Engine, here: &Here) {
     };
     // First, so that nobody else asks; a clean-up that does not happen is asked for again.
     if rustix::fs::utimensat(CWD, &stamp, &now, AtFlags::empty()).is_ok() {
-        engine.later();
+        engine.later(Due::Everything);
     }
 }
 

@@ -29,7 +29,7 @@ pub(crate) fn before(plan: &Plan) -> Result<(), Failed> {
     }
     syscall::unshare_mounts().during(|| "get a mount namespace".into())?;
     mount::make_private()?;
-    let mut masks = Masks::new(plan)?;
+    let mut masks = Masks::new(plan);
     for step in &plan.before {
         raise(plan, step, &mut masks)?;
     }
@@ -62,7 +62,7 @@ impl Tree {
             // Cloned again, since what came from outside is locked in its place.
             Root::Staged | Root::Host | Root::Helper => mount::clone_tree(staging)?,
         };
-        let masks = Masks::new(plan)?;
+        let masks = Masks::new(plan);
         mount::attach(root.as_fd(), staging)?;
         if plan.policy.network == Network::None {
             loopback_up()?;
@@ -151,12 +151,12 @@ fn raise(plan: &Plan, step: &Step, masks: &mut Masks) -> Result<(), Failed> {
         Step::Devices {
             shared_memory_bytes,
         } => devices(plan, *shared_memory_bytes),
-        Step::EmptySys => fresh_tmpfs(
-            &plan.staged(&"/sys".into()),
-            0o555,
-            4096,
-            MountAttrFlags::MOUNT_ATTR_RDONLY,
-        ),
+        Step::EmptySys => {
+            let sys = plan.staged(&"/sys".into());
+            fresh_tmpfs(&sys, 0o555, 4096, MountAttrFlags::MOUNT_ATTR_RDONLY)?;
+            masks.nothing = Some(sys);
+            Ok(())
+        }
         Step::ForbidNamespaces => forbid_namespaces(plan),
         Step::ReadOnly { target } => {
             let path = plan.staged(target);
@@ -166,7 +166,7 @@ fn raise(plan: &Plan, step: &Step, masks: &mut Masks) -> Result<(), Failed> {
                 Ok(())
             }
         }
-        Step::Hide { target } => hide(&plan.staged(target)),
+        Step::Hide { target } => hide(&plan.staged(target), masks.nothing.as_deref()),
         Step::CopyFile { target } => copy_file(target.as_path(), &plan.staged(target)),
     }
 }
@@ -230,13 +230,16 @@ fn forbid_namespaces(plan: &Plan) -> Result<(), Failed> {
         .during(|| "forbid nested user namespaces".into())
 }
 
-fn hide(path: &Path) -> Result<(), Failed> {
+/// Puts nothing in the place of a path. `nothing` is an empty directory that no more can be written to,
+/// if there is one already: a filesystem for each is time and memory.
+fn hide(path: &Path, nothing: Option<&Path>) -> Result<(), Failed> {
     match rustix::fs::lstat(path) {
         Err(Errno::NOENT | Errno::ACCESS) => Ok(()),
         Err(errno) => Err(errno).during(|| format!("hide {}", path.display())),
-        Ok(stat) if FileType::from_raw_mode(stat.st_mode).is_dir() => {
-            fresh_tmpfs(path, 0o555, 4096, MountAttrFlags::MOUNT_ATTR_RDONLY)
-        }
+        Ok(stat) if FileType::from_raw_mode(stat.st_mode).is_dir() => match nothing {
+            Some(nothing) => mount::bind(nothing, path),
+            None => fresh_tmpfs(path, 0o555, 4096, MountAttrFlags::MOUNT_ATTR_RDONLY),
+        },
         Ok(_) => mount::bind(Path::new("/dev/null"), path),
     }
 }
@@ -273,22 +276,35 @@ fn loopback_up() -> Result<(), Failed> {
     syscall::interface_up(c"lo").during(|| "bring up the loopback".into())
 }
 
-/// Layers of whiteouts, made when the first one is needed.
+/// Layers of whiteouts. The filesystem for them is made when the first one is needed, which for root
+/// is often never: it is time and memory.
 pub(crate) struct Masks {
     pub(crate) space: PathBuf,
+    /// Whether the filesystem is there.
+    stands: bool,
+    /// An empty directory in the tree that nobody can write to, once there is one.
+    nothing: Option<PathBuf>,
     /// Each target with its layer.
     pub(crate) made: Vec<(Raw, PathBuf)>,
 }
 
 impl Masks {
-    fn new(plan: &Plan) -> Result<Self, Failed> {
-        let space = plan.policy.staging.as_path().with_file_name(MASK_SPACE);
-        fresh_tmpfs(&space, 0o755, 1 << 22, MountAttrFlags::empty())?;
-        make_directories(&space.join(EMPTY))?;
-        Ok(Self {
-            space,
+    fn new(plan: &Plan) -> Self {
+        Self {
+            space: plan.policy.staging.as_path().with_file_name(MASK_SPACE),
+            stands: false,
+            nothing: None,
             made: Vec::new(),
-        })
+        }
+    }
+
+    fn stand(&mut self) -> Result<(), Failed> {
+        if !self.stands {
+            fresh_tmpfs(&self.space, 0o755, 1 << 22, MountAttrFlags::empty())?;
+            make_directories(&self.space.join(EMPTY))?;
+            self.stands = true;
+        }
+        Ok(())
     }
 
     /// A layer that hides these paths; without any, an empty one if the overlay needs two layers.
@@ -298,8 +314,12 @@ impl Masks {
         hidden: &[Raw],
         needed: bool,
     ) -> Result<Option<PathBuf>, Failed> {
+        if hidden.is_empty() && !needed {
+            return Ok(None);
+        }
+        self.stand()?;
         if hidden.is_empty() {
-            return Ok(needed.then(|| self.space.join(EMPTY)));
+            return Ok(Some(self.space.join(EMPTY)));
         }
         let layer = self.space.join(self.made.len().to_string());
         self.made.push((target.clone(), layer.clone()));

@@ -87,6 +87,10 @@ pub struct Lesson {
     pub worked: u64,
     /// How likely it is to strike again, weighed by age.
     pub confidence: f64,
+    /// The lower end of that.
+    pub lower_bound: f64,
+    /// The upper end of that.
+    pub upper_bound: f64,
     /// When it was first seen.
     pub first: Timestamp,
     /// When it was last seen.
@@ -262,6 +266,8 @@ pub(crate) fn lesson(
         failed: feature.failed,
         worked: feature.worked,
         confidence: (failed + 0.5) / (failed + worked + 1.0),
+        lower_bound: lower_bound(failed, worked),
+        upper_bound: 1.0 - lower_bound(worked, failed),
         first: feature.first,
         last: feature.last,
         expired: days(now.since(feature.last)) > f64::from(tuning.max_pattern_age_days),

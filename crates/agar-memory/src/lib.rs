@@ -76,4 +76,4 @@ pub use crate::sandbox::{MemoryEvolution, SandboxMemory, SeedOutcome, SeenPatter
 pub use crate::search::{ExperimentDetail, ExperimentSummary, Found, Stats};
 pub use crate::transfer::{Export, Imported};
 pub use agar_store::Health;
-pub use agar_store::memory::Evolution;
+pub use agar_store::memory::{DayCount, Evolution, ExperimentPage};

@@ -28,6 +28,8 @@ pub struct Pattern {
     pub confidence: f64,
     /// The lower end of that.
     pub lower_bound: f64,
+    /// The upper end of that.
+    pub upper_bound: f64,
     /// When it was first seen.
     pub first: Timestamp,
     /// When it was last seen.
@@ -149,6 +151,7 @@ fn pattern(
         failed: feature.failed,
         confidence: confidence(feature, tuning, now),
         lower_bound: lower_bound(worked, failed),
+        upper_bound: 1.0 - lower_bound(failed, worked),
         first: feature.first,
         last: feature.last,
         expired: days(now.since(feature.last)) > f64::from(tuning.max_pattern_age_days),

@@ -9,7 +9,7 @@ use crate::terms::Terms;
 use crate::text;
 use agar_core::id::{ExperimentId, SandboxId};
 use agar_core::seam::Timestamp;
-use agar_store::memory::{ExperimentRow, Prediction, Tally};
+use agar_store::memory::{DayCount, ExperimentPage, ExperimentRow, Prediction, Tally};
 use serde::{Deserialize, Serialize};
 
 /// Something that was found.
@@ -187,6 +187,22 @@ impl Memory {
     ) -> Result<Vec<ExperimentSummary>, MemoryError> {
         let rows = self.store.read().experiments(self.project, before, limit)?;
         Ok(rows.iter().map(summary).collect())
+    }
+
+    /// One page of the experiments of the project, newest first.
+    pub fn experiment_page(
+        &self,
+        page: &ExperimentPage<'_>,
+    ) -> Result<Vec<ExperimentSummary>, MemoryError> {
+        let rows = self.store.read().experiment_page(self.project, page)?;
+        Ok(rows.iter().map(summary).collect())
+    }
+
+    /// How many experiments of the project began on each day since a moment, by status. A day
+    /// begins where `east_ms` east of Greenwich it does.
+    pub fn by_day(&self, since: Timestamp, east_ms: i64) -> Result<Vec<DayCount>, MemoryError> {
+        let reader = self.store.read();
+        Ok(reader.experiments_by_day(self.project, since, east_ms)?)
     }
 
     /// Everything about the experiment whose id begins so.

@@ -11,7 +11,6 @@
 mod access;
 mod app;
 mod body;
-mod guests;
 mod keys;
 mod listen;
 mod metrics;
@@ -28,6 +27,5 @@ mod tail;
 mod trial;
 mod v1;
 
-pub use guests::AllowedOrigin;
 pub use listen::{Ready, ServeError, Settings, Stop, Stopper, serve, stopping};
 pub use openapi::document;

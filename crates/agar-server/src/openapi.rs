@@ -108,17 +108,23 @@ fn parameters(row: &Row) -> Vec<Value> {
 /// What a word behind the question mark may be.
 fn kind(row: &Row, name: &str) -> Value {
     match name {
-        "all" | "gone" | "trash" | "force" | "describe" | "patch" | "outside" | "plain" => {
+        "all" | "gone" | "trash" | "force" | "describe" | "patch" | "outside" | "family" => {
             json!({ "type": "boolean" })
         }
         "limit" => json!({ "type": "integer", "minimum": 1, "maximum": 500 }),
-        "rows" | "columns" => json!({ "type": "integer", "minimum": 1, "maximum": 1000 }),
-        "from" | "tail" | "context" | "count" | "individual" | "depth" => {
+        "from" | "tail" | "context" | "count" | "individual" | "depth" | "days" => {
             json!({ "type": "integer", "minimum": 0 })
         }
         "before" if row.path == "/v1/experiments" => json!({ "type": "integer" }),
         "before" => json!({ "type": "string", "format": "uuid" }),
         "after" if row.path == "/v1/sandboxes" => json!({ "type": "string", "format": "uuid" }),
+        "after" if row.path == "/v1/usage" => json!({ "type": "integer", "minimum": 0 }),
+        "east" => json!({ "type": "integer", "minimum": -840, "maximum": 840 }),
+        "look" => json!({ "enum": ["changes", "disk", "usage", "record"] }),
+        "order" => json!({ "enum": ["oldest", "newest"] }),
+        "status" => json!({ "enum": ["running", "success", "partial", "failure"] }),
+        // Several, separated by commas.
+        "state" if row.path == "/v1/sandboxes" => json!({ "type": "string" }),
         "state" => json!({ "enum": ["open", "trying", "applied", "rejected"] }),
         _ => json!({ "type": "string" }),
     }
@@ -153,7 +159,7 @@ fn answer(
         Answer::Object => json_of(json!({ "type": "object" })),
         Answer::Stream => json!({
             "description": row.summary,
-            "content": { "text/event-stream": {} },
+            "content": { "text/event-stream": { "schema": { "type": "string" } } },
         }),
         Answer::Other(kind) => json!({ "description": row.summary, "content": { kind: {} } }),
         Answer::Nothing => json!({ "description": row.summary }),

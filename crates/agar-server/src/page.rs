@@ -40,43 +40,30 @@ macro_rules! sheet {
 static PARTS: &[Part] = &[
     script!("api.js"),
     script!("app.js"),
+    script!("charts.js"),
     script!("checklist.js"),
     script!("conflict.js"),
     script!("dashboard.js"),
+    script!("dialog.js"),
     script!("diff.js"),
     script!("dom.js"),
+    script!("experiments.js"),
     script!("files.js"),
     script!("inbox.js"),
     script!("memory.js"),
     script!("outcome.js"),
     script!("output.js"),
     script!("overlay.js"),
+    script!("populations.js"),
     script!("sandbox.js"),
+    script!("settings.js"),
     script!("split.js"),
-    script!("terminal.js"),
+    script!("travel.js"),
     script!("try-this-safely.js"),
+    script!("wishes.js"),
     script!("words.js"),
+    sheet!("panels.css"),
     sheet!("style.css"),
-    (
-        "xterm.js",
-        "text/javascript; charset=utf-8",
-        include_str!("page/vendor/xterm/xterm.mjs"),
-    ),
-    (
-        "xterm-fit.js",
-        "text/javascript; charset=utf-8",
-        include_str!("page/vendor/xterm/addon-fit.mjs"),
-    ),
-    (
-        "xterm.css",
-        "text/css; charset=utf-8",
-        include_str!("page/vendor/xterm/xterm.css"),
-    ),
-    (
-        "xterm.LICENSE",
-        "text/plain; charset=utf-8",
-        include_str!("page/vendor/xterm/LICENSE"),
-    ),
 ];
 
 /// How long a browser keeps its cookie.
@@ -90,7 +77,7 @@ pub(crate) async fn health() -> Json<Value> {
 /// Counters.
 pub(crate) async fn metrics(State(app): State<App>) -> Response {
     let kind = "text/plain; version=0.0.4; charset=utf-8";
-    ([(CONTENT_TYPE, kind)], app.metrics.text(app.ready())).into_response()
+    ([(CONTENT_TYPE, kind)], app.metrics.text()).into_response()
 }
 
 /// The description of the interface.
@@ -146,4 +133,29 @@ pub(crate) async fn open(
         (SET_COOKIE, cookie),
     ];
     Ok((StatusCode::SEE_OTHER, headers).into_response())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a browser loads at most for the whole page, every view opened.
+    const BYTES_MAX: usize = 600_000;
+
+    #[test]
+    fn the_whole_page_weighs_less_than_600_kilobytes() {
+        let parts: usize = PARTS.iter().map(|(_, _, text)| text.len()).sum();
+        let bytes = parts + include_str!("page/index.html").len();
+        assert!(bytes < BYTES_MAX, "{bytes} bytes");
+    }
+
+    #[test]
+    fn every_file_of_the_page_is_a_part_of_it() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/page");
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            let known = PARTS.iter().any(|(part, _, _)| *part == name);
+            assert!(known || name == "index.html", "{name}");
+        }
+    }
 }

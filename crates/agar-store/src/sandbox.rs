@@ -68,6 +68,17 @@ pub struct Keeper {
     pub start_ticks: u64,
 }
 
+/// What a sandbox is made of after its layers changed.
+#[derive(Debug, Clone, Copy)]
+pub struct Arrival<'a> {
+    /// Its layers, as the JSON that their owner wrote.
+    pub stacks: &'a str,
+    /// What they lie on.
+    pub base: BaseKind,
+    /// The generation they lie on, when frozen.
+    pub generation: Option<u64>,
+}
+
 /// A sandbox about to be recorded.
 #[derive(Debug, Clone)]
 pub struct NewSandbox {
@@ -307,18 +318,35 @@ impl Writer<'_> {
         self.update(id, "head", head.as_deref(), at)
     }
 
-    /// Notes what a sandbox starts from, after its live base was frozen.
-    pub fn set_base(
+    /// Makes a change of a sandbox's layers true: what it is made of from now on, what that descends
+    /// from, and that no change is under way. One statement, since its row is a long one.
+    pub fn arrive(
         &self,
         id: SandboxId,
-        (base, generation): (BaseKind, Option<u64>),
+        arrival: Option<&Arrival<'_>>,
+        head: Option<SnapshotId>,
         at: Timestamp,
     ) -> Result<(), StoreError> {
-        self.update(id, "base", Some(base.word()), at)?;
-        self.transaction
-            .prepare_cached("UPDATE sandbox SET generation = ?2 WHERE id = ?1")?
-            .execute(params![id.to_string(), generation])?;
-        Ok(())
+        let changed = self
+            .transaction
+            .prepare_cached(
+                "UPDATE sandbox SET stacks = coalesce(?2, stacks), base = coalesce(?3, base),
+                 generation = CASE WHEN ?3 IS NULL THEN generation ELSE ?4 END,
+                 head = ?5, pending = NULL, updated_ms = ?6 WHERE id = ?1",
+            )?
+            .execute(params![
+                id.to_string(),
+                arrival.map(|arrival| arrival.stacks),
+                arrival.map(|arrival| arrival.base.word()),
+                arrival.and_then(|arrival| arrival.generation),
+                head.map(|head| head.to_string()),
+                at.millis()
+            ])?;
+        if changed == 1 {
+            Ok(())
+        } else {
+            Err(missing(&id.to_string()))
+        }
     }
 
     /// Replaces the limits of a sandbox.

@@ -30,3 +30,13 @@ pub(crate) fn install(root: &Path) -> Result<()> {
     fs_err::write(installed, wanted)?;
     Ok(())
 }
+
+/// Sees that the scripts of the page use each other as they are meant.
+pub(crate) fn types(root: &Path) -> Result<()> {
+    let directory = root.join(DIRECTORY);
+    let mut command = Command::new("/usr/bin/node");
+    command
+        .args(["node_modules/typescript/bin/tsc", "--project", "."])
+        .current_dir(&directory);
+    program::run(&mut command)
+}

@@ -9,6 +9,7 @@ use crate::blueprint::Blueprint;
 use crate::failure::EngineError;
 use crate::here::Here;
 use crate::travel::{shelves, to_text};
+use crate::upkeep::Due;
 use agar_sandbox::snapshot;
 use agar_sandbox::spelling;
 use agar_store::{Joined, Sandbox, Scope, Snapshot};
@@ -71,7 +72,7 @@ pub(crate) fn tend(engine: &Engine, record: &Sandbox) -> Result<(), EngineError>
     if most.unwrap_or(0) > LAYERS_MAX {
         condense(engine.here()?, record)?;
     } else if most.unwrap_or(0) > RUN {
-        engine.later();
+        engine.later(Due::Everything);
     }
     Ok(())
 }

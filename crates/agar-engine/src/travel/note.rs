@@ -126,22 +126,21 @@ impl Note {
             Some(new) => Some(new.record(store, record, at)?),
             None => None,
         };
-        if let (Some(arrival), Some(text)) = (&self.arrival, blueprint) {
-            store.set_stacks(record.id, text, at)?;
-            store.set_base(record.id, (arrival.base, arrival.generation), at)?;
-        }
         let head = match (&self.restored, &snapshot) {
             (Some((restored, _)), _) => Some(*restored),
             (None, Some(snapshot)) => Some(snapshot.id),
             (None, None) => record.head,
         };
-        store.set_head(record.id, head, at)?;
+        let arrival = self.arrival.as_ref().zip(blueprint);
+        let arrival = arrival.map(|(arrival, stacks)| agar_store::Arrival {
+            stacks,
+            base: arrival.base,
+            generation: arrival.generation,
+        });
+        store.arrive(record.id, arrival.as_ref(), head, at)?;
         if let Some((snapshot, ended)) = self.restored {
             let fact = Fact::SnapshotRestored { snapshot, ended };
             store.append(record.project, Some(record.id), at, &fact)?;
-        }
-        if record.pending.is_some() || !self.is_bare() {
-            store.set_pending(record.id, None, at)?;
         }
         Ok(snapshot)
     }

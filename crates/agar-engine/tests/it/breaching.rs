@@ -8,6 +8,7 @@ use agar_core::size::Bytes;
 use agar_engine::diff::{DiffRequest, diff};
 use agar_engine::exec::{ExecRequest, exec};
 use agar_engine::run::{Afterwards, RunAnswer, RunRequest, run};
+use agar_engine::try_change::{TryRequest, try_change};
 use agar_engine::{Command, RunView, SandboxOptions};
 
 /// A way to go too far: the limit, if it is one, with what is allowed, and what to do about it.
@@ -155,6 +156,35 @@ fn a_sandbox_of_one_command_returns_to_its_base_whatever_that_broke() {
         assert_eq!(answer.before, Some(format!("{alias}@s1")));
         assert_eq!(answer.taken_back, Some(format!("{alias}@s2")));
         assert!(answer.kept);
+        assert_eq!(yard.say(&alias, "cat file; ls"), "base\nfile\nsrc\n");
+        yard.restore(&answer.taken_back.unwrap());
+        assert_eq!(changed(&yard, &alias), ["file", "other"]);
+    }
+}
+
+#[test]
+fn a_change_that_was_tried_is_undone_whatever_it_broke_and_can_still_be_looked_at() {
+    for way in ways() {
+        let yard = yard();
+        let request = TryRequest {
+            options: options(&way),
+            command: command(&way),
+            ..TryRequest::default()
+        };
+        let (mut output, mut begun) = (Vec::new(), 0);
+        let answer = try_change(&yard.engine, &request, capture(&mut output), &mut |_| {
+            begun += 1
+        });
+        let answer = answer.unwrap();
+        assert_eq!(begun, 1);
+        assert_went_too_far(&way, &answer.run);
+        // What it did is shown, and nothing of it is left to be applied.
+        let shown = answer.changes.unwrap().files;
+        assert!(shown.iter().any(|file| file.path == "other"), "{shown:?}");
+        assert!(!answer.checks_due);
+        let alias = answer.sandbox.alias;
+        assert_eq!(answer.before, Some(format!("{alias}@s1")));
+        assert_eq!(changed(&yard, &alias), [""; 0], "{:?}", way.resource);
         assert_eq!(yard.say(&alias, "cat file; ls"), "base\nfile\nsrc\n");
         yard.restore(&answer.taken_back.unwrap());
         assert_eq!(changed(&yard, &alias), ["file", "other"]);

@@ -5,6 +5,7 @@ use agar_core::state::State;
 use agar_engine::list::{ListRequest, list};
 use agar_engine::prune::{PruneRequest, prune};
 use agar_engine::remove::{RemoveRequest, remove};
+use agar_engine::upkeep::{Due, UpkeepAnswer, UpkeepRequest, upkeep};
 
 #[test]
 fn changes_that_were_never_applied_go_to_the_trash_first() {
@@ -61,6 +62,28 @@ fn the_newest_are_kept() {
         .map(|it| it.sandbox.alias.as_str())
         .collect();
     assert_eq!(left, [newest.sandbox.alias.as_str()]);
+}
+
+#[test]
+fn a_long_log_is_a_reason_to_fold_it_and_for_nothing_else() {
+    /// Longer than this is long.
+    const LONG: u64 = 160 * 4096;
+    let desk = Desk::new();
+    let config = desk.home().join(".config/agar");
+    fs_err::create_dir_all(&config).unwrap();
+    let cleanup = "[cleanup]\nidle_s = 0\nkeep_last = 0\n";
+    fs_err::write(config.join("config.toml"), cleanup).unwrap();
+    let log = || {
+        fs_err::metadata(desk.home().join(".local/state/agar/store.db-wal"))
+            .map_or(0, |it| it.len())
+    };
+    let runs = (0..500).take_while(|_| log() <= LONG);
+    runs.for_each(|_| drop(desk.run("echo x > x")));
+    assert!(log() > LONG);
+    let ask = |due| upkeep(&desk.engine(), &UpkeepRequest { due }).unwrap();
+    assert_eq!(ask(Due::Log), UpkeepAnswer::default());
+    assert!(log() <= LONG);
+    assert_ne!(ask(Due::Everything).removed, 0);
 }
 
 /// Set in the process that is to be killed; names its desk.

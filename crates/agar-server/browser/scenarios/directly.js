@@ -6,8 +6,11 @@ import { check, has, read, until, visit } from "../harness.js";
 export default async function ({ server, browser }) {
   await server.ask("/v1/suggestions", { text: "Works", commands: ["echo fine > fine.txt"] });
   await server.ask("/v1/suggestions", { text: "Breaks", commands: ["echo bad > bad.txt", "exit 1"] });
-  await server.ask("/v1/suggestions", { text: "Unwanted", commands: ["touch unwanted.txt"] });
   const page = await visit(browser, server);
+  // What is offered while somebody looks appears by itself.
+  await page.locator(".suggestion", { hasText: "Breaks" }).waitFor();
+  await server.ask("/v1/suggestions", { text: "Unwanted", commands: ["touch unwanted.txt"] });
+  await page.locator(".suggestion", { hasText: "Unwanted" }).waitFor();
   await page.locator(".suggestion", { hasText: "Works" }).getByRole("button", { name: "Apply Directly" }).click();
   await page.locator(".result", { hasText: "Applied to main" }).waitFor();
   check(read("fine.txt") === "fine\n", "applied by itself");

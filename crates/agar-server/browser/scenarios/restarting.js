@@ -32,4 +32,16 @@ export default async function ({ server, browser }) {
   await page.locator(".run").last().locator(".foot .bad").waitFor();
   await page.locator(".badge", { hasText: "Running" }).waitFor({ state: "detached" });
   check(await page.getByRole("button", { name: "Discard" }).isVisible(), "there is a way on");
+  // A view that was asked for while nobody answered comes up when somebody does.
+  await server.end();
+  await page.getByRole("link", { name: "← Sandboxes" }).click();
+  await page.locator(".trouble", { hasText: "does not answer" }).waitFor();
+  await server.again();
+  await page.getByLabel("What do you want to try?").waitFor();
+  // Also one whose script was never loaded.
+  await server.end();
+  await page.getByRole("link", { name: "Memory" }).click();
+  await page.locator(".trouble", { hasText: "does not answer" }).waitFor();
+  await server.again();
+  await page.locator("main h2", { hasText: "Patterns" }).waitFor();
 }

@@ -56,12 +56,12 @@ const AGAIN_MS = 1500;
  * @param {string} path
  * @param {(data: any) => void} heard
  * @param {(connected: boolean) => void} [felt]
+ * @param {string} [last] The id of the last message that was heard before.
  * @returns {() => void} Ends it.
  */
-export function stream(path, heard, felt = () => {}) {
+export function stream(path, heard, felt = () => {}, last = "") {
   /** @type {EventSource | null} */
   let source = null;
-  let last = "";
   let timer = 0;
   const open = () => {
     clearTimeout(timer);

@@ -6,7 +6,7 @@
 // `words` is what follows the view's name in the address (`#/sandbox/calm-fern` has one), `leave`
 // is called when the reader goes elsewhere.
 
-import { ask } from "/assets/api.js";
+import { Refused, ask } from "/assets/api.js";
 import { h, tell } from "/assets/dom.js";
 import { prose } from "/assets/words.js";
 
@@ -17,7 +17,13 @@ const views = {
   "": { title: "Sandboxes", load: () => import("/assets/dashboard.js") },
   sandbox: { title: "Sandbox", load: () => import("/assets/sandbox.js") },
   memory: { title: "Memory", load: () => import("/assets/memory.js") },
+  experiments: { title: "Experiments", load: () => import("/assets/experiments.js") },
+  populations: { title: "Populations", load: () => import("/assets/populations.js") },
+  settings: { title: "Settings", load: () => import("/assets/settings.js") },
 };
+
+/** How soon to ask again for a view when nobody answered. */
+const AWAY_MS = 2000;
 
 const main = /** @type {HTMLElement} */ (document.getElementById("main"));
 /** @type {(() => void) | void} */
@@ -42,12 +48,36 @@ async function route() {
   const place = h("div", { className: `view view-${name || "home"}` });
   main.replaceChildren(place);
   try {
-    const left = await (await view.load()).show(place, words);
+    const left = await (await load(view)).show(place, words);
     if (mine === turn) leave = left;
     else left?.();
   } catch (error) {
     place.replaceChildren(trouble(error));
+    // A server that is away may come back.
+    const away = /** @type {any} */ (error).status === 0;
+    if (away) setTimeout(() => { if (mine === turn) again(); }, AWAY_MS);
   }
+}
+
+let torn = false;
+
+/**
+ * Loads a view. A browser does not ask twice for a module that it could not get.
+ * @param {{ load: () => Promise<View> }} view
+ */
+async function load(view) {
+  try {
+    return await view.load();
+  } catch {
+    torn = true;
+    throw new Refused(0, { message: "The server does not answer." });
+  }
+}
+
+/** Shows the view once more, with the whole page where a part of it is missing. */
+async function again() {
+  if (torn && await fetch("/healthz").then((answer) => answer.ok, () => false)) location.reload();
+  else await route();
 }
 
 /** @param {any} error */
@@ -56,7 +86,7 @@ function trouble(error) {
     h("h2", {}, error.status === 401 ? "This browser is not known here" : "That did not work"),
     h("p", {}, error.message),
     error.hint ? h("p", { className: "quiet" }, ...prose(error.hint)) : null,
-    h("p", {}, h("button", { onclick: route }, "Try again")));
+    h("p", {}, h("button", { onclick: again }, "Try again")));
 }
 
 addEventListener("hashchange", () => { main.focus(); route(); });

@@ -60,10 +60,11 @@ export function recall(id) {
  * The steps of a sandbox that is there.
  * @param {any} known What was remembered, or nothing.
  * @param {any} sandbox
+ * @param {string[]} wanted Commands of the set-up.
  * @param {Map<number, any>} runs
  * @returns {Step[]}
  */
-export function steps(known, sandbox, runs) {
+export function steps(known, sandbox, wanted, runs) {
   const base = sandbox.base.kind === "frozen" ? "Project frozen as a generation" : "Project watched as a live base";
   const walls = `${sandbox.tier} walls, network ${sandbox.network.mode}`;
   const ms = (/** @type {string} */ name) => known?.steps.find((/** @type {any} */ it) => it.step === name)?.ms;
@@ -73,7 +74,6 @@ export function steps(known, sandbox, runs) {
     { word: words.session, state: "done", ms: ms("session") ?? ms("sandbox"), more: walls },
     { word: words.memory, state: "done", ms: ms("memory") },
   ];
-  const wanted = known?.setup ?? [];
   if (wanted.length === 0) {
     made.push({ word: "Dependencies", state: "done", more: "nothing to install" });
   }

@@ -13,8 +13,11 @@ const LINES_MAX = 2000;
 export function patchView(patch, label) {
   const lines = patch.replace(/\n$/, "").split("\n");
   const view = h("pre", { className: "patch", tabIndex: 0, role: "region", "aria-label": label });
+  let inside = false;
   for (const line of lines.slice(0, LINES_MAX)) {
-    const tone = line.startsWith("diff --git") ? "file" : line.startsWith("@@") ? "spot"
+    const begins = line.startsWith("diff --git");
+    inside = !begins && (inside || line.startsWith("@@"));
+    const tone = begins ? "file" : !inside || line.startsWith("@@") ? "spot"
       : line.startsWith("+") ? "add" : line.startsWith("-") ? "cut" : "";
     view.append(h("span", { className: `row ${tone}` }, `${line}\n`));
   }

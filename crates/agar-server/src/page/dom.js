@@ -30,3 +30,9 @@ export function tell(text) {
   const said = document.getElementById("said");
   if (said) said.textContent = text;
 }
+
+/**
+ * Says what did not work, and what to do about it.
+ * @param {any} error
+ */
+export function complain(error) { tell([error.message, error.hint].filter(Boolean).join(" ")); }

@@ -3,19 +3,34 @@
 import "/assets/try-this-safely.js";
 import { ask } from "/assets/api.js";
 import { pending, remember } from "/assets/checklist.js";
-import { h, tell } from "/assets/dom.js";
+import { complain, h, tell } from "/assets/dom.js";
 import { applyWhenDone } from "/assets/sandbox.js";
+import { wished } from "/assets/wishes.js";
 import { age } from "/assets/words.js";
+
+const LOOK_AGAIN_MS = 3000;
 
 /** The place to try something, and the suggestions that are open. */
 export async function inbox() {
   const list = h("div", {});
+  let drawn = "";
   const refresh = async () => {
     const told = await ask("/v1/suggestions?state=open&limit=50");
+    const key = told.suggestions.map((/** @type {any} */ it) => it.id).join();
+    // Only what changed is drawn again: whoever is in the list stays there.
+    if (key === drawn && list.firstChild) return;
+    drawn = key;
     list.replaceChildren(told.suggestions.length === 0 ? lesson()
       : h("ul", { className: "cards" }, ...told.suggestions.map((/** @type {any} */ it) => offered(it, refresh))));
   };
   await refresh();
+  // What is offered while somebody looks appears by itself, until they look elsewhere.
+  let seen = false;
+  const timer = setInterval(() => {
+    if (seen && !list.isConnected) clearInterval(timer);
+    seen ||= list.isConnected;
+    if (seen && list.isConnected && !document.hidden) refresh().catch(() => {});
+  }, LOOK_AGAIN_MS);
   return h("div", { className: "inbox" }, composer(), h("section", { "aria-label": "Inbox" }, h("h2", {}, "Inbox"), list));
 }
 
@@ -46,9 +61,10 @@ function composer() {
   const lines = h("textarea", { id: "commands", rows: 3, className: "code", placeholder: "npm update\nnpm test", spellcheck: false });
   const work = working();
   const button = h("try-this-safely", {
+    confidence: wished("hide-confidence") ? "hidden" : null,
     oncreating: work.on,
     onsandbox: (/** @type {CustomEvent} */ event) => visit(event.detail),
-    onfailed: (/** @type {CustomEvent} */ event) => { work.off(); tell(event.detail.message); },
+    onfailed: (/** @type {CustomEvent} */ event) => { work.off(); complain(event.detail); },
   });
   const update = () => {
     const wanted = lines.value.split("\n").filter((/** @type {string} */ line) => line.trim());
@@ -80,14 +96,14 @@ function offered(suggestion, changed) {
       const made = await ask(`/v1/suggestions/${suggestion.id}/try`, {});
       applyWhenDone(made.id);
       visit(made);
-    } catch (error) { work.off(); tell(/** @type {Error} */ (error).message); }
+    } catch (error) { work.off(); complain(error); }
   };
   const reject = async () => {
     try {
       await ask(`/v1/suggestions/${suggestion.id}/reject`, {});
       tell("Rejected. Nothing was run.");
       await changed();
-    } catch (error) { tell(/** @type {Error} */ (error).message); }
+    } catch (error) { complain(error); }
   };
   const note = `direct-${suggestion.id}`;
   return h("li", { className: "card suggestion" },
@@ -96,9 +112,10 @@ function offered(suggestion, changed) {
     runs ? h("pre", { "aria-label": "Commands" }, suggestion.commands.join("\n")) : h("p", { className: "quiet" }, "Words only: the sandbox will wait for your commands."),
     h("div", { className: "line actions" },
       h("try-this-safely", {
+        confidence: wished("hide-confidence") ? "hidden" : null,
         suggestion: suggestion.text, "suggestion-id": suggestion.id, oncreating: work.on,
         onsandbox: (/** @type {CustomEvent} */ event) => visit(event.detail),
-        onfailed: (/** @type {CustomEvent} */ event) => { work.off(); tell(event.detail.message); },
+        onfailed: (/** @type {CustomEvent} */ event) => { work.off(); complain(event.detail); },
       }),
       runs ? h("button", { onclick: direct, "aria-describedby": note }, "Apply Directly") : null,
       h("button", { onclick: reject }, "Reject")),

@@ -2,7 +2,7 @@
 
 import { ask } from "/assets/api.js";
 import { settle } from "/assets/conflict.js";
-import { h, tell } from "/assets/dom.js";
+import { complain, h, tell } from "/assets/dom.js";
 import { count, prose, size, took } from "/assets/words.js";
 
 /** @type {Record<string, [string, string]>} */
@@ -42,10 +42,11 @@ export function learned(memory, graduated) {
   const lines = [];
   if (graduated > 0) lines.push(["🎓", "Graduating", `${count(graduated, "pattern")} entered the project's memory`]);
   const failed = last?.outcome.status === "failure" || last?.outcome.status === "partial";
-  for (const insight of last?.lessons.insights ?? []) {
+  const insights = last?.lessons.insights ?? [];
+  for (const insight of insights.length > 0 ? insights : last?.outcome.failureReasons ?? []) {
     lines.push(failed ? ["📚", "Lesson", insight] : ["📝", "Learning", insight]);
   }
-  if (lines.length === 0) return h("p", { className: "quiet" }, "Nothing was learned yet: memory listens while something runs.");
+  if (lines.length === 0) return h("p", { className: "quiet" }, "Nothing new: memory learns from what runs and how it ends.");
   return h("ul", { className: "plain learned" }, ...lines.map(([sign, word, text]) =>
     h("li", {}, h("span", { "aria-hidden": "true" }, `${sign} `), h("strong", {}, `${word}: `), ...prose(text))));
 }
@@ -60,6 +61,15 @@ export function outcome(id, changed, details) {
   const place = h("div", { className: "outcome", "aria-live": "polite" });
   const trouble = h("div", {});
   let busy = false;
+  let drawn = "";
+
+  /** Draws the card, unless it is there already: whoever is in it keeps the focus, and hears nothing twice. */
+  const draw = (/** @type {any[]} */ facts, /** @type {() => Node} */ make) => {
+    const key = JSON.stringify(facts);
+    if (key === drawn) return;
+    drawn = key;
+    place.replaceChildren(make());
+  };
 
   const decide = async (/** @type {"accept" | "reject"} */ decision) => {
     if (busy) return;
@@ -81,7 +91,7 @@ export function outcome(id, changed, details) {
       const view = await settle(id, {
         applied: async () => { trouble.replaceChildren(); await changed(); },
         cancelled: () => trouble.replaceChildren(),
-        failed: (again) => { refused(again).catch((worse) => tell(worse.message)); },
+        failed: (again) => { refused(again).catch(complain); },
       });
       trouble.replaceChildren(view);
       view.querySelector("input")?.focus();
@@ -100,7 +110,7 @@ export function outcome(id, changed, details) {
       await ask("/v1/promotions/undo", { promotion });
       tell("Taken back: main is as it was.");
       await changed();
-    } catch (error) { tell(`${/** @type {any} */ (error).message}. ${/** @type {any} */ (error).hint}`); }
+    } catch (error) { complain(error); }
   };
 
   return {
@@ -110,7 +120,7 @@ export function outcome(id, changed, details) {
     ended(status, ms) {
       const [sign, words] = headlines[status.status] ?? ["■", "Finished"];
       const failed = status.status === "failed";
-      place.replaceChildren(h("section", { className: `card result ${status.status}`, "aria-label": "Result" },
+      draw([status.status, status.failureReasons, status.error, status.metrics, ms], () => h("section", { className: `card result ${status.status}`, "aria-label": "Result" },
         h("h3", {}, h("span", { "aria-hidden": "true" }, `${sign} `), words),
         findings(status),
         h("p", { className: "quiet" }, [count(status.runs, "command"), took(ms), status.metrics.memoryPeakBytes ? `${size(status.metrics.memoryPeakBytes)} peak` : ""].filter(Boolean).join(" · ")),
@@ -123,7 +133,7 @@ export function outcome(id, changed, details) {
     },
     /** Something runs, or waits to. @param {string} words */
     waits(words) {
-      place.replaceChildren(h("section", { className: "card result", "aria-label": "Result" },
+      draw([words], () => h("section", { className: "card result", "aria-label": "Result" },
         h("p", {}, words),
         h("div", { className: "line actions" }, h("button", { onclick: details }, "View Details"), h("button", { onclick: () => decide("reject") }, "Discard")),
         trouble));
@@ -132,7 +142,7 @@ export function outcome(id, changed, details) {
     decided(status, memory, facts) {
       const applied = status.state === "promoted";
       const promotion = facts.promotion;
-      place.replaceChildren(h("section", { className: `card result ${applied ? "success" : ""}`, "aria-label": "Result" },
+      draw([status.state, facts, memory.experiments.length], () => h("section", { className: `card result ${applied ? "success" : ""}`, "aria-label": "Result" },
         h("h3", {}, h("span", { "aria-hidden": "true" }, applied ? "✅ " : "🗑 "), applied ? "Applied to main" : "Discarded"),
         h("p", {}, ...prose(applied ? "The sandbox's changes are in your project." : "Main was never touched. What the sandbox changed can be had back for a week: `agar restore --trash`.")),
         h("h4", {}, "What memory learned"), learned(memory, facts.graduated),

@@ -3,19 +3,26 @@
 import { ask, stream } from "/assets/api.js";
 import { list, recall, steps } from "/assets/checklist.js";
 import { partOf, patchView } from "/assets/diff.js";
-import { h, tell } from "/assets/dom.js";
+import { complain, h, tell } from "/assets/dom.js";
 import { filePair } from "/assets/files.js";
 import { learned, outcome } from "/assets/outcome.js";
 import { outputView, typed } from "/assets/output.js";
 import { overlay } from "/assets/overlay.js";
 import { split } from "/assets/split.js";
+import { wished } from "/assets/wishes.js";
 import { age, badge, prose, size } from "/assets/words.js";
 
 /** Events after which what the page shows is out of date. */
 const TURNS = ["run.started", "run.ended", "experiment.began", "experiment.ended", "experiment.decided", "sandbox.state", "memory.graduated", "promotion.applied", "promotion.undone", "snapshot.restored"];
 
+/** How long a connection may be lost before anybody is told. */
+const LOST_MS = 1000;
+
 /** How long a sandbox may be silent between two commands of one experiment. */
 const SILENCE_MS = 5000;
+
+/** How long the commands of a sandbox may take to start once it is set up. */
+const START_MS = 60_000;
 
 /** Where the wish to apply is kept, so that it survives a reload of the tab. */
 const WISH = "agar.apply.";
@@ -33,8 +40,9 @@ export function applyWhenDone(id) { sessionStorage.setItem(WISH + id, "yes"); }
 export async function show(place, [name]) {
   const first = await ask(`/v1/sandboxes/${encodeURIComponent(name)}`);
   const view = new Experiment(place, first.sandbox);
-  await view.refresh();
   view.follow();
+  // What fails from here on is tried again when the stream is back.
+  await view.refresh().catch(complain);
   return () => view.leave();
 }
 
@@ -50,37 +58,42 @@ class Experiment {
     this.runs = new Map();
     this.facts = { graduated: 0, promotion: /** @type {string | null} */ (null) };
     this.experimenting = false;
+    this.begun = false;
+    /** @type {string[]} What ran before the experiment. */
+    this.early = [];
+    this.heardAt = 0;
     this.output = outputView();
     this.files = filePair(this.id);
     /** @type {(() => void) | undefined} */
     this.stop = undefined;
-    /** Leaves the live terminal. */
-    this.hangUp = () => {};
     this.timer = 0;
     this.lost = false;
     this.drawnAs = "";
+    /** @type {any} What it was made for. */
+    this.suggestion = null;
     this.turn = 0;
-    this.last = 0;
+    this.last = "";
     this.result = outcome(this.id, async () => { await this.refresh(); this.follow(); }, () => this.details());
     this.overlay = overlay((path) => this.details(path));
     this.parts = {
       title: h("h2", {}, sandbox.note ?? sandbox.alias),
-      state: h("p", { className: "line meta", role: "status" }),
+      state: h("span", { role: "status" }),
+      about: h("span", { className: "line" }),
       wish: h("div", {}),
-      checklist: h("details", { className: "card checklist", open: true }),
+      checklist: h("details", { className: "card checklist", open: true, hidden: true }),
       mainState: h("div", {}), mainMemory: h("div", {}), memory: h("div", {}),
       details: h("section", { className: "card details", "aria-label": "Details", hidden: true, tabIndex: -1 }),
     };
     const parts = this.parts;
+    this.split = split(`#${this.id.slice(-4)}`, [
+      { word: "Terminal", main: parts.mainState, sandbox: this.terminal() },
+      { word: "Files", main: this.files.main, sandbox: this.files.sandbox, shown: () => { this.files.refresh(); } },
+      { word: "Memory", main: parts.mainMemory, sandbox: parts.memory, shown: () => { this.memory().catch(complain); } },
+    ]);
     place.replaceChildren(
       h("p", { className: "back" }, h("a", { href: "#/" }, "← Sandboxes")),
-      parts.title, parts.state, parts.wish, parts.checklist, this.result.element,
-      split(`#${this.id.slice(-4)}`, [
-        { word: "Terminal", main: parts.mainState, sandbox: this.terminal() },
-        { word: "Files", main: this.files.main, sandbox: this.files.sandbox, shown: () => { this.files.refresh(); } },
-        { word: "Memory", main: parts.mainMemory, sandbox: parts.memory, shown: () => { this.memory().catch(told); } },
-      ]),
-      parts.details, this.overlay.element);
+      parts.title, h("p", { className: "line meta" }, parts.state, parts.about), parts.wish, parts.checklist, this.result.element,
+      this.split.element, parts.details, this.overlay.element);
   }
 
   /** What was printed, and a place to type one more command. */
@@ -94,40 +107,26 @@ class Experiment {
         const command = line.value.trim();
         if (!command) return;
         line.value = "";
-        await ask(`/api/sandbox/${this.id}/execute`, { command }).catch(told);
+        await ask(`/api/sandbox/${this.id}/execute`, { command }).catch(complain);
       },
     }, h("label", { htmlFor: "command", className: "said-only" }, "Run a command in the sandbox"), line, h("button", {}, "Run"));
     this.form = form;
-    return h("div", { className: "terminal" }, this.output.element, form, this.live());
-  }
-
-  /** The terminal that `agar attach` shows, loaded when somebody wants it. */
-  live() {
-    const screen = h("div", { className: "live-screen" });
-    const live = h("details", {
-      className: "live",
-      ontoggle: async () => {
-        this.hangUp();
-        if (!live.open) return;
-        const { mount } = await import("/assets/terminal.js");
-        this.hangUp();
-        if (live.open) this.hangUp = mount(screen, this.id);
-      },
-    }, h("summary", {}, "Live terminal"), screen);
-    return live;
+    return h("div", { className: "terminal" }, this.output.element, form);
   }
 
   /** Asks how things are, and shows it. */
   async refresh() {
     const turn = ++this.turn;
-    const [status, inspected] = await Promise.all([
-      ask(`/api/sandbox/${this.id}/status`), ask(`/v1/sandboxes/${this.id}`),
-    ]);
+    // One after the other: what is said about the outcome is never older than what ran.
+    const inspected = await ask(`/v1/sandboxes/${this.id}`);
+    const status = await ask(`/api/sandbox/${this.id}/status`);
     if (turn !== this.turn) return;
     this.sandbox = inspected.sandbox;
     this.status = status;
     this.inspected = inspected;
     this.understand(inspected);
+    await this.recall();
+    if (turn !== this.turn) return;
     await this.draw();
   }
 
@@ -136,15 +135,19 @@ class Experiment {
     this.runs = new Map(inspected.runs.map((/** @type {any} */ run) => [run.number, { argv: run.argv, end: run.end, ms: run.usage.wall_ms }]));
     this.facts = { graduated: 0, promotion: null };
     this.experimenting = false;
+    this.begun = false;
+    this.early = [];
     let at = 0;
     for (const { kind, data, at: when } of inspected.events) {
       at = when;
-      if (kind === "experiment.began") this.experimenting = true;
+      if (kind === "experiment.began") this.experimenting = this.begun = true;
+      else if (kind === "run.started" && !this.begun) this.early.push(data.argv.at(-1));
       else if (kind === "experiment.ended") this.experimenting = false;
       else if (kind === "memory.graduated") this.facts.graduated += data.patterns;
       else if (kind === "promotion.applied") this.facts.promotion = data.promotion;
       else if (kind === "promotion.undone") this.facts.promotion = null;
     }
+    this.heardAt = at;
     const open = [...this.runs.values()].some((run) => !run.end);
     // An experiment that was cut short has no end: the next command must come soon, or nobody is there.
     const silent = Date.now() - at > SILENCE_MS;
@@ -152,21 +155,51 @@ class Experiment {
     else if (this.experimenting && !open) this.later(SILENCE_MS);
   }
 
-  get over() { return ["promoted", "discarded", "collected"].includes(this.status.state); }
+  /** Finds the suggestion that the sandbox was made for. */
+  async recall() {
+    if (this.suggestion) return;
+    const told = this.inspected.events.find((/** @type {any} */ it) => it.kind.startsWith("suggestion."));
+    if (!told) return;
+    this.suggestion = await ask(`/v1/suggestions/${told.data.suggestion}`).catch(() => null);
+    if (this.suggestion) this.parts.title.textContent = this.suggestion.text;
+  }
+
+  /** Whether its commands are about to run. */
+  get starting() {
+    const soon = Date.now() - this.heardAt < START_MS;
+    return soon && !this.begun && !this.status.error && this.suggestion?.commands.length > 0;
+  }
+
+  /** How it stands, in one word. */
+  get word() {
+    const { status } = this;
+    if (this.over) return status.state;
+    if (this.running) return "running";
+    if (this.starting) return "creating";
+    if (status.status !== "running") return status.status;
+    return status.runs === 0 ? "waiting" : "finished";
+  }
+
+  get over() { return ["promoted", "discarded", "collected"].includes(this.status?.state ?? ""); }
   get running() { return [...this.runs.values()].some((run) => !run.end) || this.experimenting; }
 
   /** Shows how things are. */
   async draw() {
     const { status, sandbox } = this;
-    const word = this.over ? status.state : this.running ? "running" : status.runs === 0 && status.status === "running" ? "waiting" : status.status === "running" ? "finished" : status.status;
+    const word = this.word;
     document.title = `${sandbox.alias} · agar`;
-    this.parts.state.replaceChildren(badge(word),
+    if (this.drawnAs !== word) this.parts.state.replaceChildren(badge(word));
+    this.parts.about.replaceChildren(
       h("span", {}, `Sandbox #${this.id.slice(-4)}`), h("code", {}, sandbox.alias),
       h("span", { className: "quiet" }, `${sandbox.agent ? `by ${sandbox.agent} · ` : ""}${age(sandbox.created_at)}`));
     this.setUp(word);
     this.form.hidden = this.over;
-    if (this.over) return this.drawDecided();
-    if (this.running) this.result.waits("The commands run in the sandbox. You can leave this page: nothing is lost.");
+    if (this.over) {
+      await this.drawDecided();
+      return;
+    }
+    this.split.stand("🧪", word === "running" || word === "creating" ? "Experimenting" : "Waiting for you");
+    if (word === "running" || word === "creating") this.result.waits("The commands run in the sandbox. You can leave this page: nothing is lost.");
     else if (word === "waiting") this.result.waits("The sandbox waits for commands. Type one below, or discard it.");
     else this.result.ended(status, [...this.runs.values()].reduce((ms, run) => ms + (run.ms ?? 0), 0));
     await this.changes();
@@ -174,8 +207,10 @@ class Experiment {
   }
 
   async drawDecided() {
+    const applied = this.status.state === "promoted";
     this.overlay.hide();
-    this.mainIs("Main has what was decided.", []);
+    this.split.stand(applied ? "✅" : "🗑", applied ? "Applied" : "Discarded");
+    this.mainIs(applied ? "Main has the sandbox's changes." : "Main was never touched.", []);
     const memory = await ask(`/api/memory/sandbox/${this.id}`).catch(() => ({ experiments: [] }));
     this.result.decided(this.status, memory, this.facts);
     sessionStorage.removeItem(WISH + this.id);
@@ -185,14 +220,17 @@ class Experiment {
   /** The set-up, open while there is something to see. @param {string} word */
   setUp(word) {
     const known = recall(this.id);
-    const all = steps(known, this.sandbox, this.runs);
+    // What ran before the experiment began was its set-up; another tab may have seen it listed.
+    const wanted = known?.setup ?? (this.suggestion?.commands.length > 0 ? this.early : []);
+    const all = steps(known, this.sandbox, wanted, this.runs);
     const sum = (known?.steps ?? []).reduce((ms, step) => ms + step.ms, 0);
     const box = this.parts.checklist;
     const busy = all.some((step) => step.state !== "done");
     box.replaceChildren(
       h("summary", {}, h("span", { "aria-hidden": "true" }, "⚡ "), busy ? "Setting up the sandbox" : `Sandbox set up${sum > 0 ? ` in ${Math.round(sum)} ms` : ""}`),
       list(all), ...this.sandbox.warnings.map((/** @type {string} */ warning) => h("p", { className: "warn" }, `⚠️ ${warning}`)));
-    if (this.drawnAs !== word) box.open = word === "running" || word === "waiting";
+    box.hidden = false;
+    if (this.drawnAs !== word) box.open = ["creating", "running", "waiting"].includes(word);
     this.drawnAs = word;
   }
 
@@ -201,7 +239,7 @@ class Experiment {
     const diff = await ask(`/v1/sandboxes/${this.id}/diff?patch=true`);
     this.diff = diff;
     this.overlay.show(diff.changes);
-    if (this.running) {
+    if (this.running || this.starting) {
       this.mainIs("Main is not touched while this runs.", []);
       return;
     }
@@ -225,7 +263,7 @@ class Experiment {
 
   /** What memory holds, here and for main. */
   async memory() {
-    const suggestion = this.sandbox.note ?? this.sandbox.alias;
+    const suggestion = this.suggestion?.text ?? this.sandbox.note ?? this.sandbox.alias;
     const [own, known] = await Promise.all([
       ask(`/api/memory/sandbox/${this.id}`), ask("/api/confidence/calculate", { suggestion }),
     ]);
@@ -235,7 +273,7 @@ class Experiment {
       h("ul", { className: "plain" }, ...own.patterns.map((/** @type {any} */ it) => h("li", {}, "📝 ", ...prose(it.description), h("span", { className: "quiet" }, ` ${it.patternType}`)))));
     this.parts.mainMemory.replaceChildren(
       h("h4", {}, "What the project knows about this"),
-      h("p", {}, known.known ? known.headline : "No evidence yet: nothing like it was tried here."),
+      wished("hide-confidence") ? null : h("p", {}, known.known ? known.headline : "No evidence yet: nothing like it was tried here."),
       h("ul", { className: "plain" },
         ...known.lessons.map((/** @type {any} */ it) => h("li", {}, "📚 ", ...prose(it.sentence))),
         ...known.similar_experiments.map((/** @type {any} */ it) => h("li", {},
@@ -272,7 +310,7 @@ class Experiment {
     if (word === "success") {
       forget();
       this.result.apply();
-    } else if (word === "running") {
+    } else if (word !== "failed" && word !== "partial") {
       this.parts.wish.replaceChildren(h("p", { className: "card line" },
         h("span", {}, "⚡ Applied to main as soon as it succeeds and no conflict or check stands in the way."), h("button", { onclick: forget }, "Let me decide")));
     } else {
@@ -284,7 +322,7 @@ class Experiment {
   /** Listens to what happens. */
   follow() {
     if (this.stop) return;
-    this.stop = stream(`/api/sandbox/${this.id}/stream${this.last ? `?after=${this.last}` : ""}`, (data) => this.heard(data), (connected) => {
+    this.stop = stream(`/api/sandbox/${this.id}/stream`, (data) => this.heard(data), (connected) => {
       if (connected) {
         if (this.lost) tell("");
         this.lost = false;
@@ -294,18 +332,23 @@ class Experiment {
         this.leave();
       } else {
         this.lost = true;
-        tell("The connection was lost; it comes back by itself.");
+        // A stream ends with its sandbox too, and that is known in a moment.
+        this.later();
+        setTimeout(() => {
+          if (this.lost && this.stop && !this.over) tell("The connection was lost; it comes back by itself.");
+        }, LOST_MS);
       }
-    });
+    }, this.last);
   }
 
-  leave() { this.hangUp(); this.stop?.(); this.stop = undefined; clearTimeout(this.timer); }
+  /** Listens no more. */
+  leave() { this.stop?.(); this.stop = undefined; clearTimeout(this.timer); }
 
   /** @param {any} data */
   heard(data) {
     if (data.type === "output") { this.output.print(data.run, data.text); return; }
     const facts = data.data;
-    this.last = data.number;
+    this.last = String(data.number);
     switch (data.kind) {
       case "run.started": this.output.started(facts.run, facts.argv); break;
       case "run.ended": this.output.ended(facts.run, facts.end, facts.usage); break;
@@ -316,9 +359,6 @@ class Experiment {
   /** Looks again soon, once for many events. */
   later(ms = 60) {
     clearTimeout(this.timer);
-    this.timer = window.setTimeout(() => { this.refresh().catch(told); }, ms);
+    this.timer = window.setTimeout(() => { this.refresh().catch((error) => { if (!this.lost) complain(error); }); }, ms);
   }
 }
-
-/** @param {any} error */
-function told(error) { tell(`${error.message} ${error.hint ?? ""}`.trim()); }

@@ -48,5 +48,11 @@ export function split(name, tabs) {
     },
   }, ...buttons);
   turn(0);
-  return h("div", { className: "compare" }, list, ...panels);
+  return {
+    element: h("div", { className: "compare" }, list, ...panels),
+    /** Says what the sandbox is doing. @param {string} sign @param {string} word */
+    stand(sign, word) {
+      for (const panel of panels) panel.querySelector(".experimental .tag").replaceChildren(h("span", { "aria-hidden": "true" }, `${sign} `), word);
+    },
+  };
 }

@@ -46,7 +46,7 @@ sheet.replaceSync(`
 `);
 
 /** @type {Record<string, [string, string]>} The sign and the word for a probability, as the seed draws them. */
-const bands = { green: ["✓", "high confidence"], yellow: ["?", "medium confidence"], red: ["!", "low confidence"] };
+const bands = { green: ["✓", "🟢 High confidence"], yellow: ["?", "🟡 Medium confidence"], red: ["!", "🔴 Low confidence"] };
 
 const PURPOSE = "Creates an isolated environment to safely test this suggestion";
 
@@ -126,7 +126,7 @@ class TryThisSafely extends HTMLElement {
     this.mark.textContent = sign;
     this.mark.hidden = false;
     this.sure.textContent = `(${Math.round(told.confidence * 100)} % confident)`;
-    this.tip.textContent = `${PURPOSE}. ${word[0].toUpperCase()}${word.slice(1)}: ${told.headline}`;
+    this.tip.textContent = `${PURPOSE}. ${word}: ${told.headline}`;
   }
 
   /** Makes a sandbox and tries it there. */

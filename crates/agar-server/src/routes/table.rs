@@ -3,9 +3,9 @@
 use super::{Answer, Row, Shapes};
 use crate::app::App;
 use crate::v1::{
-    changes, events, exec, files, memory, populations, sandboxes, suggestions, terminal, travel,
+    changes, events, exec, files, memory, populations, sandboxes, suggestions, travel, usage,
 };
-use crate::{guests, page, seed};
+use crate::{page, seed};
 use axum::routing::{MethodRouter, delete, get, post, put};
 use utoipa::ToSchema;
 
@@ -49,13 +49,6 @@ impl Row {
     const fn created(self) -> Self {
         Self {
             status: 201,
-            ..self
-        }
-    }
-
-    const fn upgraded(self) -> Self {
-        Self {
-            status: 101,
             ..self
         }
     }
@@ -117,16 +110,18 @@ fn of_the_seed() -> Vec<Row> {
 }
 
 fn of_sandboxes() -> Vec<Row> {
-    use Answer::{Command, Nothing, Object, Other};
+    use Answer::{Command, Nothing, Object, Other, Own};
     rows! {
         get "/v1/projects" "The projects that agar knows"
             => Object, sandboxes::known_projects;
+        get "/v1/usage" "What runs now uses, and used while somebody looked"
+            => Own(shape::<usage::Usage>), usage::usage, asked ["project" "after"];
         post "/v1/sandboxes" "Make a sandbox"
             => Command("create", &[]), sandboxes::make, told sandboxes::SandboxBody,
             asked ["project"] => created;
         get "/v1/sandboxes" "Sandboxes, page by page"
-            => Command("ls", &["next"]), sandboxes::all,
-            asked ["project" "limit" "after" "all" "gone" "trash"];
+            => Command("ls", &["next", "counts"]), sandboxes::all,
+            asked ["project" "limit" "after" "all" "gone" "trash" "state" "words" "look" "order"];
         get "/v1/sandboxes/{id}" "Everything about a sandbox"
             => Command("inspect", &[]), sandboxes::one;
         delete "/v1/sandboxes/{id}" "Remove a sandbox"
@@ -136,8 +131,6 @@ fn of_sandboxes() -> Vec<Row> {
             => Command("exec", &["stdout", "stderr"]), exec::run, told exec::ExecBody;
         get "/v1/sandboxes/{id}/runs/{run}/output" "What a run printed"
             => Command("logs", &[]), sandboxes::output, asked ["from" "tail"];
-        get "/v1/sandboxes/{id}/terminal" "The terminal of a sandbox, as a WebSocket"
-            => Nothing, terminal::open, asked ["rows" "columns" "plain"] => upgraded;
         get "/v1/sandboxes/{id}/processes" "What runs in a sandbox"
             => Command("ps", &[]), sandboxes::running;
         get "/v1/sandboxes/{id}/files" "A file, the names in a directory, or where a link points"
@@ -171,6 +164,8 @@ fn of_changes() -> Vec<Row> {
             => Command("restore", &[]), travel::back, told travel::RestoreBody;
         post "/v1/sandboxes/{id}/fork" "Make sandboxes that begin as this one"
             => Command("fork", &[]), travel::forked, told travel::ForkBody => created;
+        get "/v1/sandboxes/{id}/tree" "What descends from a sandbox, or its whole family"
+            => Command("tree", &[]), travel::lineage, asked ["family"];
         get "/v1/sandboxes/{id}/diff" "What a sandbox changed"
             => Command("diff", &[]), changes::show, asked ["patch" "context" "path" "outside"];
         post "/v1/sandboxes/{id}/check" "Run the declared checks on what a sandbox changed"
@@ -185,19 +180,23 @@ fn of_changes() -> Vec<Row> {
 }
 
 fn of_learning() -> Vec<Row> {
-    use Answer::Command;
+    use Answer::{Command, Object};
     rows! {
         get "/v1/experiments" "Experiments, page by page"
             => Command("experiments-ls", &["next"]), memory::experiments,
-            asked ["project" "limit" "before"];
+            asked ["project" "limit" "before" "words" "status"];
         get "/v1/experiments/{name}" "One experiment"
             => Command("experiments-show", &[]), memory::experiment, asked ["project"];
         get "/v1/memory/patterns" "Patterns"
             => Command("memory-patterns", &[]), memory::patterns, asked ["project" "all"];
         get "/v1/memory/lessons" "Lessons"
             => Command("memory-lessons", &[]), memory::lessons, asked ["project" "all"];
+        get "/v1/memory/findings/{name}" "One pattern, lesson or note, and where it comes from"
+            => Command("memory-show", &[]), memory::finding, asked ["project"];
         get "/v1/memory/stats" "How much is remembered"
             => Command("memory-stats", &[]), memory::stats, asked ["project"];
+        get "/v1/memory/history" "What was tried on each of the last days"
+            => Object, memory::history, asked ["project" "days" "east"];
         get "/v1/memory/calibration" "How good predictions were"
             => Command("memory-calibration", &[]), memory::calibration, asked ["project"];
         get "/v1/memory/search" "What fits some words"
@@ -245,15 +244,8 @@ fn of_suggestions() -> Vec<Row> {
 }
 
 fn of_the_server() -> Vec<Row> {
-    use Answer::{Nothing, Object, Other, Own};
+    use Answer::{Object, Other};
     rows! {
-        get "/v1/origins" "Origins whose pages may offer suggestions; for the person's browser"
-            => Own(shape::<guests::Origins>), guests::all;
-        post "/v1/origins" "Let the pages of an origin offer suggestions; for the person's browser"
-            => Own(shape::<guests::AllowedOrigin>), guests::allow, told guests::OriginBody
-            => created;
-        delete "/v1/origins" "Let them no longer; for the person's browser"
-            => Nothing, guests::forget, asked ["origin!"] => empty;
         get "/v1/events"
             "What happened in the project; streamed where the client accepts text/event-stream"
             => Object, events::of_project, asked ["project" "after" "limit"];

@@ -9,8 +9,8 @@ use agar_engine::memory;
 use agar_engine::memory::{
     CalibrationAnswer, ChangeType, ConfidenceAnswer, ConfidenceRequest, ExperimentAnswer,
     ExperimentRequest, ExperimentSummary, ExperimentsRequest, FindingsRequest, ForgetAnswer,
-    ForgetRequest, LessonsAnswer, NoteRequest, NoteText, PatternsAnswer, SearchAnswer,
-    SearchRequest, Stats,
+    ForgetRequest, HistoryAnswer, HistoryRequest, LessonsAnswer, NoteRequest, NoteText,
+    PatternsAnswer, SearchAnswer, SearchRequest, ShowAnswer, ShowRequest, Stats, Status,
 };
 use axum::Json;
 use axum::extract::State;
@@ -25,6 +25,8 @@ use utoipa::ToSchema;
 pub(crate) struct Which {
     limit: Option<u32>,
     before: Option<i64>,
+    words: String,
+    status: Option<Status>,
 }
 
 /// A page of experiments.
@@ -47,6 +49,8 @@ pub(crate) async fn experiments(
         let request = ExperimentsRequest {
             limit,
             before: which.before,
+            words: which.words,
+            status: which.status,
         };
         let experiments = memory::experiments(engine, &request)?.experiments;
         let last = experiments.last().map(|it| it.number);
@@ -56,6 +60,32 @@ pub(crate) async fn experiments(
         }))
     })
     .await
+}
+
+/// What was tried on each of the last days.
+pub(crate) async fn history(
+    State(app): State<App>,
+    place: Place,
+    Ask(request): Ask<Lately>,
+) -> Result<Json<HistoryAnswer>, Refusal> {
+    app.work(place, move |engine| {
+        let defaults = HistoryRequest::default();
+        let request = HistoryRequest {
+            days: request.days.unwrap_or(defaults.days),
+            east_minutes: request.east.unwrap_or(defaults.east_minutes),
+        };
+        Ok(Json(memory::history(engine, request)?))
+    })
+    .await
+}
+
+/// How many days.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Lately {
+    days: Option<u32>,
+    /// Minutes east of Greenwich.
+    east: Option<i32>,
 }
 
 /// Shows one experiment.
@@ -100,6 +130,19 @@ pub(crate) async fn lessons(
     app.work(place, move |engine| {
         let request = FindingsRequest { all: hidden.all };
         Ok(Json(memory::lessons(engine, &request)?))
+    })
+    .await
+}
+
+/// Shows one pattern, lesson or note, and where it comes from.
+pub(crate) async fn finding(
+    State(app): State<App>,
+    place: Place,
+    At(name): At<String>,
+) -> Result<Json<ShowAnswer>, Refusal> {
+    app.work(place, move |engine| {
+        let request = ShowRequest { name: Some(name) };
+        Ok(Json(memory::show(engine, &request)?))
     })
     .await
 }

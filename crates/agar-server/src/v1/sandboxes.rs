@@ -6,10 +6,11 @@ use crate::query::{Ask, At, page};
 use crate::refusal::Refusal;
 use agar_core::id::SandboxId;
 use agar_core::limits::Limits;
+use agar_core::state::State as Life;
 use agar_core::walls::BaseKind;
-use agar_engine::create::{CreateAnswer, CreateRequest};
+use agar_engine::create::{CreateAnswer, CreateRequest, create};
 use agar_engine::inspect::{InspectAnswer, InspectRequest, inspect};
-use agar_engine::list::{ListRequest, Listed, list};
+use agar_engine::list::{ListOrder, ListRequest, Listed, Look, counts, list};
 use agar_engine::logs::{LogsAnswer, LogsRequest, logs};
 use agar_engine::pause::{PauseAnswer, PauseRequest, ResumeAnswer, ResumeRequest, pause, resume};
 use agar_engine::processes::{ProcessesAnswer, ProcessesRequest, processes};
@@ -21,6 +22,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
 /// Lists the projects that agar knows.
@@ -58,7 +60,6 @@ pub(crate) async fn make(
     place: Place,
     Told(asked): Told<SandboxBody>,
 ) -> Result<(StatusCode, Json<CreateAnswer>), Refusal> {
-    let own = app.clone();
     app.work(place, move |engine| {
         let request = CreateRequest {
             options: SandboxOptions {
@@ -71,7 +72,7 @@ pub(crate) async fn make(
             },
             alias: asked.alias,
         };
-        Ok((StatusCode::CREATED, Json(own.create(engine, &request)?)))
+        Ok((StatusCode::CREATED, Json(create(engine, &request)?)))
     })
     .await
 }
@@ -93,15 +94,34 @@ pub(crate) struct Which {
     all: bool,
     gone: bool,
     trash: bool,
+    /// States, separated by commas.
+    state: String,
+    words: String,
+    look: Look,
+    order: ListOrder,
+}
+
+/// States from their words.
+fn states(words: &str) -> Result<Vec<Life>, Refusal> {
+    words
+        .split(',')
+        .filter(|word| !word.is_empty())
+        .map(|word| {
+            Life::from_word(word)
+                .ok_or_else(|| Refusal::invalid("state is not the name of a state"))
+        })
+        .collect()
 }
 
 /// A page of sandboxes.
 #[derive(Debug, Serialize)]
 pub(crate) struct SandboxPage {
-    /// Oldest first.
+    /// Oldest first, if nothing else was asked for.
     sandboxes: Vec<Listed>,
     /// Ask with `after` this for the next page; nothing on the last one.
     next: Option<SandboxId>,
+    /// How many there are in each state, on all pages.
+    counts: BTreeMap<&'static str, u64>,
 }
 
 /// Lists sandboxes.
@@ -111,12 +131,16 @@ pub(crate) async fn all(
     Ask(which): Ask<Which>,
 ) -> Result<Json<SandboxPage>, Refusal> {
     let limit = page(which.limit)? as usize;
+    let states = states(&which.state)?;
     app.work(place, move |engine| {
         let request = ListRequest {
             everywhere: which.all,
             collected: which.gone,
             trash: which.trash,
-            disk: false,
+            states,
+            words: which.words,
+            look: which.look,
+            order: which.order,
             after: which.after,
             limit: Some(limit),
         };
@@ -125,6 +149,7 @@ pub(crate) async fn all(
         Ok(Json(SandboxPage {
             next: last.filter(|_| sandboxes.len() == limit),
             sandboxes,
+            counts: counts(engine, which.all)?,
         }))
     })
     .await

@@ -2,13 +2,14 @@
 
 use crate::app::App;
 use crate::body::Told;
-use crate::query::At;
+use crate::query::{Ask, At};
 use crate::refusal::Refusal;
 use agar_engine::fork::{ForkAnswer, ForkRequest, fork};
 use agar_engine::remove::{RemoveAnswer, RemoveRequest, remove};
 use agar_engine::restore::{RestoreAnswer, RestoreRequest, restore};
 use agar_engine::snapshot::{SnapshotAnswer, SnapshotRequest, snapshot};
 use agar_engine::snapshots::{SnapshotsAnswer, SnapshotsRequest, snapshots};
+use agar_engine::tree::{TreeAnswer, TreeRequest, tree};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -123,6 +124,29 @@ pub(crate) async fn forked(
             note: asked.note,
         };
         Ok((StatusCode::CREATED, Json(fork(engine, &request)?)))
+    })
+    .await
+}
+
+/// How far to look.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Reach {
+    family: bool,
+}
+
+/// Shows what descends from a sandbox, or its whole family.
+pub(crate) async fn lineage(
+    State(app): State<App>,
+    At(name): At<String>,
+    Ask(reach): Ask<Reach>,
+) -> Result<Json<TreeAnswer>, Refusal> {
+    app.on(name, move |engine, sandbox| {
+        let request = TreeRequest {
+            sandbox: Some(sandbox.id.to_string()),
+            family: reach.family,
+        };
+        Ok(Json(tree(engine, &request)?))
     })
     .await
 }

@@ -82,7 +82,7 @@ pub struct ExperimentRow {
     pub ended: Option<Timestamp>,
 }
 
-const COLUMNS: &str = "number, id, sandbox_id, project, agent, change, status, suggestion, \
+pub(super) const COLUMNS: &str = "number, id, sandbox_id, project, agent, change, status, suggestion, \
      context, document, decision, started_ms, ended_ms";
 
 impl MemoryWriter<'_> {
@@ -266,7 +266,7 @@ impl MemoryReader<'_> {
     }
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<ExperimentRow> {
+pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<ExperimentRow> {
     Ok(ExperimentRow {
         number: row.get(0)?,
         id: parsed(row, 1)?,

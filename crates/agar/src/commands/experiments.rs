@@ -72,6 +72,7 @@ pub fn run(args: &ExperimentsArgs, context: &Context) -> Result<u8, Failure> {
             let request = ExperimentsRequest {
                 limit: args.limit,
                 before: args.before,
+                ..ExperimentsRequest::default()
             };
             let answer = experiments(&engine, &request)?;
             context

@@ -52,7 +52,6 @@ pub fn run(args: &LsArgs, context: &Context) -> Result<u8, Failure> {
         everywhere: args.everywhere,
         collected: args.gone,
         trash: args.trash,
-        disk: false,
         ..ListRequest::default()
     };
     let answer = list(&context.engine()?, &request)?;

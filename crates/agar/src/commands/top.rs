@@ -12,7 +12,7 @@ use crate::ui::signals::Signals;
 use crate::ui::terminal::Raw;
 use agar_core::fault::Kind;
 use agar_engine::Engine;
-use agar_engine::list::{ListRequest, list};
+use agar_engine::list::{ListRequest, Look, list};
 use agar_engine::pause::{PauseRequest, ResumeRequest, pause, resume};
 use agar_engine::remove::{RemoveRequest, remove};
 use agar_engine::stop::{StopRequest, stop};
@@ -49,7 +49,7 @@ pub fn run(args: &TopArgs, context: &Context) -> Result<u8, Failure> {
     let engine = context.engine()?;
     let request = ListRequest {
         everywhere: args.everywhere,
-        disk: true,
+        look: Look::Disk,
         ..ListRequest::default()
     };
     if context.ui.form == Form::Json {

@@ -29,6 +29,7 @@ pub struct TreeArgs {
 pub fn run(args: &TreeArgs, context: &Context) -> Result<u8, Failure> {
     let request = TreeRequest {
         sandbox: args.sandbox.clone(),
+        family: false,
     };
     let answer = tree(&context.engine()?, &request)?;
     if answer.roots.is_empty() && context.ui.form == Form::Words {

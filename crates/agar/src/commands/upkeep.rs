@@ -4,7 +4,7 @@ use crate::DONE;
 use crate::context::Context;
 use crate::report::Failure;
 use agar_engine::Background;
-use agar_engine::upkeep::{UpkeepRequest, upkeep};
+use agar_engine::upkeep::{Due, UpkeepRequest, upkeep};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -12,13 +12,18 @@ use std::process::{Child, Command, Stdio};
 ///
 /// Started by agar itself after a `try` or `run` that would have been better served.
 #[derive(Debug, Clone, Copy, clap::Args)]
-pub struct UpkeepArgs {}
+pub struct UpkeepArgs {
+    /// Only fold the log of the store
+    #[arg(long)]
+    log: bool,
+}
 
 /// Does it, apart from the terminal that it was started from.
-pub fn run(_args: &UpkeepArgs, context: &Context) -> Result<u8, Failure> {
+pub fn run(args: &UpkeepArgs, context: &Context) -> Result<u8, Failure> {
     // Already leading a session is as good.
     let _ = rustix::process::setsid();
-    upkeep(&context.engine()?, &UpkeepRequest::default())?;
+    let due = if args.log { Due::Log } else { Due::Everything };
+    upkeep(&context.engine()?, &UpkeepRequest { due })?;
     Ok(DONE)
 }
 
@@ -27,19 +32,24 @@ pub fn run(_args: &UpkeepArgs, context: &Context) -> Result<u8, Failure> {
 pub struct Later;
 
 impl Background for Later {
-    fn start(&self, directory: &Path) {
+    fn start(&self, directory: &Path, due: Due) {
         // It ends by itself, usually after this process; without it the next start is slower.
-        drop(start(directory));
+        drop(start(directory, due));
     }
 }
 
 /// Starts it, if that works.
-pub(super) fn start(directory: &Path) -> Option<Child> {
+pub(super) fn start(directory: &Path, due: Due) -> Option<Child> {
     let program = std::env::current_exe().ok()?;
+    let only = match due {
+        Due::Everything => None,
+        Due::Log => Some("--log"),
+    };
     Command::new(program)
         .arg("-C")
         .arg(directory)
         .arg("upkeep")
+        .args(only)
         .current_dir("/")
         .stdin(Stdio::null())
         .stdout(Stdio::null())

@@ -39,6 +39,11 @@ fn lacking() -> Option<String> {
 #[track_caller]
 fn run(name: &str) {
     let world: World = crate::world::repository();
+    // The sockets of a browser have short names only.
+    let short = tempfile::Builder::new()
+        .prefix("agar-browser-")
+        .tempdir_in("/tmp")
+        .expect("a directory can be made");
     let pictures = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../browser");
     world
         .invoke(NODE)
@@ -47,7 +52,7 @@ fn run(name: &str) {
         .env("AGAR", world.program())
         .env("AGAR_CHROMIUM", CHROMIUM)
         .env("AGAR_PICTURES", pictures)
-        .env("TMPDIR", world.outside())
+        .env("TMPDIR", short.path())
         .patience(PATIENCE)
         .run()
         .success();
@@ -71,6 +76,7 @@ macro_rules! scenarios {
 scenarios! {
     the_link_opens_every_view => "opening",
     a_suggestion_is_tried_compared_applied_and_remembered => "seed-flow",
+    the_set_up_is_seen_step_by_step => "setting-up",
     a_failed_experiment_leaves_main_alone_and_a_lesson => "failing",
     a_conflict_is_settled_hunk_by_hunk => "conflict",
     a_run_goes_on_while_the_page_is_loaded_again => "reloading",
@@ -79,6 +85,7 @@ scenarios! {
     what_comes_from_a_sandbox_is_text => "hostile",
     everything_can_be_done_by_keyboard_on_a_narrow_screen => "keyboard",
     applying_directly_goes_through_a_sandbox => "directly",
-    the_terminal_is_the_one_that_attach_shows_and_survives_a_reload => "terminal",
-    a_button_in_another_page_offers_and_does_nothing_else => "embedding",
+    every_view_is_accessible_light_and_dark_wide_and_narrow => "accessible",
+    sandboxes_are_listed_forked_and_discarded_from_the_page => "dashboard",
+    panels_show_what_is_known_and_forget_it => "panels",
 }

@@ -5,13 +5,11 @@
     reason = "a test whose server answers nonsense must stop there and show it"
 )]
 
-mod embedding;
 mod inbox;
-mod pool;
+mod panels;
 mod resources;
 mod seed;
 mod streams;
-mod terminals;
 
 use agar_testkit::World;
 use agar_testkit::http::{Answer, Client, Served};

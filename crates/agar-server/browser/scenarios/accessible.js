@@ -1,0 +1,51 @@
+// Every view, light and dark, wide and narrow, and its dialogs: axe finds nothing serious, nothing is wider than
+// the window, and the keyboard alone gets everywhere.
+
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { check, same, visit } from "../harness.js";
+import { everything, views } from "../life.js";
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+export default async function ({ server, browser }) {
+  const made = await everything(server);
+  const page = await visit(browser, server);
+  const troubles = [];
+  for (const colorScheme of ["light", "dark"]) {
+    for (const width of [1280, 390]) {
+      await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+      await page.setViewportSize({ width, height: 900 });
+      for (const [name, address] of views(made)) {
+        await page.goto(`${server.origin}/${address}`);
+        await page.locator("main .view h2").first().waitFor();
+        await page.waitForLoadState("networkidle");
+        troubles.push(...await looked(page, `${name} ${colorScheme} ${width}`));
+      }
+    }
+  }
+  await page.goto(`${server.origin}/#/`);
+  await page.locator(".box").first().waitFor();
+  for (const button of ["Fork", "Snapshot", "Discard"]) {
+    await page.locator(".box").first().getByRole("button", { name: button }).click();
+    await page.locator("dialog").waitFor();
+    troubles.push(...await looked(page, `the dialog ${button}`));
+    await page.keyboard.press("Escape");
+    await page.locator("dialog").waitFor({ state: "detached" });
+  }
+  check(troubles.length === 0, `nothing serious is found:\n${troubles.join("\n")}`);
+}
+
+/** What is wrong with the page as it is. */
+async function looked(page, where) {
+  await page.evaluate(axe);
+  const found = await page.evaluate(async () => {
+    const { violations } = await window.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"] });
+    return violations.filter((it) => ["serious", "critical"].includes(it.impact))
+      .map((it) => `${it.id}: ${it.help}: ${it.nodes.slice(0, 3).map((node) => node.html.slice(0, 160)).join(" | ")}`);
+  });
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  if (wide > 0) found.push(`${wide} pixels wider than the window`);
+  same(await page.locator(".trouble").count(), 0, `trouble in ${where}`);
+  return found.map((it) => `${where}: ${it}`);
+}
