@@ -2,7 +2,7 @@
 
 import { ask } from "/assets/api.js";
 import { patchView } from "/assets/diff.js";
-import { h } from "/assets/dom.js";
+import { h, tell } from "/assets/dom.js";
 import { count } from "/assets/words.js";
 
 /** @typedef {{ path: string, hunk: number, conflict: boolean, taken: () => boolean | null }} Choice */
@@ -11,10 +11,14 @@ import { count } from "/assets/words.js";
  * Asks for a side in each hunk that both changed.
  * @param {string} id The sandbox.
  * @param {{ applied: (told: any) => void, cancelled: () => void, failed: (error: any) => void }} then
+ * @returns {Promise<any>}
  */
 export async function settle(id, then) {
-  const plan = await ask(`/v1/sandboxes/${id}/promote`, { dry_run: true });
-  const files = plan.files.filter((/** @type {any} */ file) => file.merge === "conflict");
+  const look = async () => {
+    const plan = await ask(`/v1/sandboxes/${id}/promote`, { dry_run: true });
+    return plan.files.filter((/** @type {any} */ file) => file.merge === "conflict");
+  };
+  const files = await look();
   /** @type {Choice[]} */
   const choices = [];
   const left = h("p", { className: "quiet", role: "status" });
@@ -32,7 +36,15 @@ export async function settle(id, then) {
       if (taken()) hunks[path].push(hunk);
     }
     apply.disabled = true;
-    try { then.applied(await ask(`/v1/sandboxes/${id}/promote`, { hunks, stop: true })); } catch (error) { then.failed(error); }
+    try {
+      // Hunks go by number: where main moved since, they may be others now.
+      if (JSON.stringify(await look()) !== JSON.stringify(files)) {
+        tell("Main changed meanwhile. Nothing was written; choose again.");
+        view.replaceWith(await settle(id, then));
+        return;
+      }
+      then.applied(await ask(`/v1/sandboxes/${id}/promote`, { hunks, stop: true }));
+    } catch (error) { then.failed(error); }
   };
   const all = (/** @type {"mine" | "theirs"} */ side) => () => {
     for (const radio of view.querySelectorAll(`input[value=${side}]`)) /** @type {HTMLInputElement} */ (radio).checked = true;
