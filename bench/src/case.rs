@@ -12,6 +12,7 @@ pub(crate) mod freeze;
 pub(crate) mod git;
 pub(crate) mod idle;
 pub(crate) mod memory;
+pub(crate) mod page;
 pub(crate) mod pool;
 pub(crate) mod rate;
 pub(crate) mod size;

@@ -33,6 +33,7 @@ const BENCHMARKS: &[(&str, Benchmark)] = &[
     ("rate", case::rate::run),
     ("cold", case::cold::run),
     ("memory", case::memory::run),
+    ("page", case::page::run),
     ("crowd", case::crowd::run),
     ("travel", case::travel::run),
     #[cfg(feature = "evolve")]

@@ -1,12 +1,16 @@
 //! The promised numbers, measured beside their peers in one run.
 
 use crate::program;
+use crate::test::browser;
 use agar_testkit::world;
 use anyhow::Result;
 use std::path::Path;
 
 /// The benchmark that needs the engines behind cells, and nothing of the command.
 const CELLS: &str = "evolve";
+
+/// The benchmark that needs the packages of the browser tests.
+const PAGE: &str = "page";
 
 /// Builds the measured programs as users get them and hands over to the benchmark program.
 pub(crate) fn run(root: &Path, words: &[&str]) -> Result<()> {
@@ -17,6 +21,9 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<()> {
         .collect();
     if filters != [CELLS] {
         program::run(program::cargo(root).args(["build", "--release", "--package", "agar"]))?;
+    }
+    if filters.contains(&PAGE) {
+        browser::install(root)?;
     }
     let cells = filters.is_empty() || filters.iter().any(|filter| CELLS.contains(filter));
     let features: &[&str] = if cells { &["--features", CELLS] } else { &[] };

@@ -104,7 +104,10 @@ const scores = (generations) => generations.flatMap((it) => [it.best, it.lower, 
 /** @param {any[]} generations */
 function floor(generations) {
   const all = scores(generations);
-  return all.length === 0 ? 0 : Math.min(...all);
+  if (all.length === 0) return 0;
+  const [low, high] = [Math.min(...all), Math.max(...all)];
+  // Nothing is as good a place to begin as any, where it is near.
+  return low >= 0 && low < high / 4 ? 0 : low;
 }
 /** @param {any[]} generations */
 function ceiling(generations) {
