@@ -136,6 +136,12 @@ impl MaskRules {
         })
     }
 
+    /// Whether a path relative to the home directory lies in a tree of installed software, whose key
+    /// files are public certificates and test data.
+    pub fn is_software(&self, in_home: &Path) -> bool {
+        self.shows(in_home, Reach::KeyName)
+    }
+
     fn shows(&self, path: &Path, reach: Reach) -> bool {
         self.shown
             .iter()

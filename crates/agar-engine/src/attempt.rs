@@ -18,7 +18,7 @@ use crate::{Caller, Command, Engine, EngineError, RunView, SandboxView};
 use crate::{find, layers, raise, view, wishes};
 use agar_core::run::End;
 use agar_memory::Confidence;
-use agar_store::Sandbox;
+use agar_store::{Run, Sandbox};
 use serde::{Deserialize, Serialize};
 
 /// Asks for commands to be tried as one experiment in a sandbox that is there.
@@ -201,7 +201,11 @@ impl Study {
         };
         let number = answer.runs.last().map_or(1, |run| run.number);
         let run = here.read(|store| store.run(record.id, number))?;
-        let gathered = Gathered::of(here, (record, blueprint), &run)?;
+        let before = answer.runs.iter().filter(|it| it.number != number);
+        let earlier: Result<Vec<Run>, EngineError> = before
+            .map(|it| here.read(|store| store.run(record.id, it.number)))
+            .collect();
+        let gathered = Gathered::of(here, (record, blueprint), &run)?.after(earlier?);
         open.conclude(engine, here, &gathered.with(&answer.checks))
             .map(Some)
     }

@@ -92,7 +92,7 @@ pub(crate) fn draft_as(
     };
     let new = NewSandbox {
         id,
-        alias,
+        alias: alias.or_else(|| options.alias.clone()),
         project: known.id,
         tier,
         network,

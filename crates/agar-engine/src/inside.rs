@@ -4,6 +4,7 @@ use crate::Engine;
 use crate::blueprint::Blueprint;
 use crate::failure::EngineError;
 use crate::here::{Here, Known};
+use crate::keys;
 use crate::options::{Command, SandboxOptions};
 use crate::settings::hidden_in_home;
 use crate::wishes::Wishes;
@@ -65,6 +66,7 @@ pub(crate) fn masks(
         let project = root.strip_prefix(&home).ok();
         let skip: Vec<&Path> = project.into_iter().collect();
         masks.extend(hidden_in_home(&rules, &home, &skip));
+        masks.extend(keys::known(here, &rules, &home, project));
     }
     if rules.concern_project(network) {
         let found = files_named(root, &|name| rules.may_hide_name(name, network));

@@ -65,6 +65,8 @@ pub struct SandboxOptions {
     pub mask: Vec<String>,
     /// Who asks.
     pub caller: Caller,
+    /// Its name; two words are drawn if left out.
+    pub alias: Option<String>,
     /// A few words for the list.
     pub note: Option<String>,
     /// How long it is meant to live; afterwards it is cleaned up once nothing runs in it.

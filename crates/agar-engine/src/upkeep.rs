@@ -1,10 +1,10 @@
 //! Work for when nobody waits: a fresh generation for next time, a short log of the store, fewer
-//! layers, a clean-up, a portion of the trash.
+//! layers, a clean-up, a look for private keys, a portion of the trash.
 
 use crate::draft::Freezing;
 use crate::here::Here;
 use crate::prune::{self, PruneRequest};
-use crate::{Engine, EngineError, experiment, travel, wishes};
+use crate::{Engine, EngineError, experiment, keys, layers, travel, wishes};
 use agar_core::seam::Timestamp;
 use agar_core::settings::Who;
 use agar_sandbox::base::Bases;
@@ -110,6 +110,9 @@ fn everything(engine: &Engine, here: &Here) -> Result<UpkeepAnswer, EngineError>
     prune::collect_generations(engine, here)?;
     experiment::tidy(engine, here)?;
     answer.emptied = Trash::new(&here.state).empty(PORTION)?.removed;
+    if let Some(home) = layers::home(engine) {
+        keys::look(here, &home, engine.now()).map_err(EngineError::io("look for private keys"))?;
+    }
     Ok(answer)
 }
 

@@ -146,7 +146,7 @@ pub(crate) fn run(record: &Run) -> RunView {
 }
 
 /// Words as one line that a shell would read back, safe to print.
-pub(crate) fn command_line(argv: &[String]) -> String {
+pub fn command_line(argv: &[String]) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
     argv.iter()
         .map(|word| {

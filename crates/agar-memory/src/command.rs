@@ -63,6 +63,27 @@ pub(crate) fn shapes(command: &[String]) -> Vec<String> {
     shapes
 }
 
+/// Programs that only move bytes: whether they work says nothing about what is done with them.
+const TOOLS: [&str; 33] = [
+    "awk", "base64", "cat", "chmod", "chown", "cp", "cut", "dd", "find", "grep", "head", "install",
+    "ln", "ls", "mkdir", "mktemp", "mv", "patch", "rm", "rmdir", "sed", "seq", "sh", "bash",
+    "sort", "tail", "tee", "touch", "tr", "truncate", "uniq", "wc", "xargs",
+];
+
+/// Whether a shape says what was done, so that its working or failing can be seen again.
+pub(crate) fn is_telling(shape: &str) -> bool {
+    shape.split(" && ").any(|simple| {
+        let mut words = simple.split(' ');
+        let program = words.next().unwrap_or("");
+        // `python -c` and `node -e` carry a program of their own, which the shape leaves out.
+        let carries = words.any(|word| matches!(word, "-c" | "-e"))
+            && ["python", "node", "perl", "ruby", "deno", "php"]
+                .iter()
+                .any(|known| program.starts_with(known));
+        !TOOLS.contains(&program) && !carries
+    })
+}
+
 /// The commands that a command runs: itself, or those of the shell line it carries.
 pub(crate) fn simple_commands(command: &[String]) -> Vec<Vec<String>> {
     let mut words: &[String] = command;
@@ -297,6 +318,21 @@ mod tests {
             of("if ! cargo test; then git checkout .; fi"),
             Some("cargo test && git checkout".to_owned())
         );
+    }
+
+    #[test]
+    fn editing_a_file_is_no_command_worth_remembering() {
+        for shape in ["sed -i", "rm -f -r", "python3 -c", "cp && mv", "node -e"] {
+            assert!(!is_telling(shape), "{shape}");
+        }
+        for shape in [
+            "sed -i && cargo build",
+            "python3 -m pytest",
+            "./migrate.sh",
+            "make -e",
+        ] {
+            assert!(is_telling(shape), "{shape}");
+        }
     }
 
     proptest! {

@@ -2,6 +2,7 @@
 
 mod beta;
 mod estimate;
+mod likeness;
 mod logit;
 mod platt;
 mod predict;

@@ -267,6 +267,15 @@ pub struct Ending {
 }
 
 impl Ending {
+    /// Whether nothing failed and only a check could not decide. That is no success; it is no failure
+    /// that anything could be learned from either.
+    pub(crate) fn is_undecided(&self) -> bool {
+        let ran = self.operations.iter().all(Operation::success);
+        let mut verdicts = self.checks.iter().map(|check| check.verdict);
+        let open = verdicts.clone().any(|it| it == Verdict::Undecided);
+        self.status == Status::Partial && ran && open && verdicts.all(|it| it != Verdict::Fail)
+    }
+
     /// An end with nothing but a status.
     pub fn new(id: ExperimentId, status: Status, at: Timestamp) -> Self {
         Self {

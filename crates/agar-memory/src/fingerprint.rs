@@ -11,6 +11,7 @@ mod pick;
 
 pub(crate) use merge::family;
 pub use pick::Tool;
+pub use pick::echoes;
 pub(crate) use pick::error_lines;
 
 use serde::{Deserialize, Serialize};

@@ -249,6 +249,9 @@ fn recount(
             .map(|it| weight(&it))
             .sum();
         writer.set_feature(&counted)?;
+        if counted.failed == 0 {
+            writer.forget_lesson(feature.number)?;
+        }
     }
     Ok(gone)
 }

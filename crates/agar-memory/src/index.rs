@@ -17,7 +17,7 @@ mod file;
 mod scores;
 mod upkeep;
 
-pub(crate) use candidates::{Candidate, Candidates, Query};
+pub(crate) use candidates::{Candidates, Query};
 pub(crate) use upkeep::{Upkeep, drop_documents, upkeep};
 
 use crate::error::MemoryError;

@@ -65,7 +65,9 @@ pub use crate::experiment::{
     PartialSuccess, Status, SuccessMetrics, Suggestion, Verdict,
 };
 pub use crate::finding::FindingKind;
-pub use crate::fingerprint::{Fingerprint, Tool, VERSION as FINGERPRINT_VERSION, fingerprints};
+pub use crate::fingerprint::{
+    Fingerprint, Tool, VERSION as FINGERPRINT_VERSION, echoes, fingerprints,
+};
 pub use crate::forget::{Forgotten, Target};
 pub use crate::graduation::{Graduate, Graduation, Occasion, Refusal};
 pub use crate::lesson::{Lesson, LessonState, NoteText};

@@ -182,8 +182,9 @@ pub(crate) fn first_reason(row: &ExperimentRow) -> Option<String> {
     if document.ending.status.success() {
         return None;
     }
+    // As it was printed, where that is known: masked lines are for comparing.
     let error = document.errors.first().map(|error| error.template.clone());
-    let reason = error.or_else(|| document.ending.failure_reasons.first().cloned())?;
+    let reason = document.ending.failure_reasons.first().cloned().or(error)?;
     Some(text::line(&reason, 100))
 }
 

@@ -20,11 +20,49 @@ const STOP: [&str; 44] = [
     "will", "with", "you", "your",
 ];
 
+/// The part of a suggestion that a term is of. What one side says nothing about cannot tell the two
+/// apart, so likeness is measured over the parts that both have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// What is proposed, in words.
+    Text,
+    /// The commands that would run.
+    Command,
+    /// The files it is about.
+    File,
+    /// Everything else that was said.
+    Context,
+}
+
+impl Part {
+    const ALL: [Self; 4] = [Self::Text, Self::Command, Self::File, Self::Context];
+
+    pub(crate) const fn code(self) -> u8 {
+        match self {
+            Self::Text => 0,
+            Self::Command => 1,
+            Self::File => 2,
+            Self::Context => 3,
+        }
+    }
+
+    /// A set that holds nothing but this one.
+    pub(crate) const fn bit(self) -> u8 {
+        1 << self.code()
+    }
+}
+
+/// A count is kept in the bits below, the part in those above.
+const COUNT_BITS: u8 = 6;
+const COUNT_MAX: u8 = (1 << COUNT_BITS) - 1;
+
 /// One term and how often it occurs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Term {
     pub(crate) hash: u32,
     pub(crate) count: u8,
+    /// Where it occurs.
+    pub(crate) part: Part,
     /// How much it told apart when it was stored, of 255; zero for what is only for finding.
     pub(crate) told: u8,
 }
@@ -53,12 +91,12 @@ impl Terms {
     /// The terms of a suggestion.
     pub(crate) fn of(suggestion: &Suggestion) -> Self {
         let mut draft = Draft::default();
-        draft.text(&suggestion.text);
+        draft.text(Part::Text, &suggestion.text);
         for command in &suggestion.commands {
             draft.command(command);
         }
         for file in suggestion.files.iter().take(32) {
-            draft.add("f", file);
+            draft.add(Part::File, "f", file);
         }
         for (key, value) in suggestion
             .strategy
@@ -66,7 +104,7 @@ impl Terms {
             .map(|value| ("strategy", value))
             .chain(suggestion.problem.iter().map(|value| ("problem", value)))
         {
-            draft.add("k", &format!("{key}={value}"));
+            draft.add(Part::Context, "k", &format!("{key}={value}"));
         }
         for (key, value) in &suggestion.context {
             draft.context(key, value);
@@ -77,7 +115,7 @@ impl Terms {
     /// The terms of plain text.
     pub(crate) fn of_text(text: &str) -> Self {
         let mut draft = Draft::default();
-        draft.text(text);
+        draft.text(Part::Text, text);
         draft.finish()
     }
 
@@ -95,8 +133,13 @@ impl Terms {
     pub(crate) fn with(mut self, hashes: impl Iterator<Item = u32>) -> Self {
         for hash in hashes {
             if let Err(at) = self.0.binary_search_by_key(&hash, |term| term.hash) {
-                let (count, told) = (1, 0);
-                self.0.insert(at, Term { hash, count, told });
+                let finding_only = Term {
+                    hash,
+                    count: 1,
+                    part: Part::File,
+                    told: 0,
+                };
+                self.0.insert(at, finding_only);
             }
         }
         self
@@ -121,7 +164,7 @@ impl Terms {
         let mut bytes = Vec::with_capacity(self.0.len() * 6);
         for term in &self.0 {
             bytes.extend_from_slice(&term.hash.to_le_bytes());
-            bytes.push(term.count);
+            bytes.push(term.part.code() << COUNT_BITS | term.count.min(COUNT_MAX));
             bytes.push(term.told);
         }
         bytes
@@ -134,7 +177,8 @@ impl Terms {
                 .chunks_exact(6)
                 .map(|chunk| Term {
                     hash: u32::from_le_bytes([chunk[0], chunk[1], chunk[2], chunk[3]]),
-                    count: chunk[4],
+                    count: chunk[4] & COUNT_MAX,
+                    part: Part::ALL[usize::from(chunk[4] >> COUNT_BITS)],
                     told: chunk[5],
                 })
                 .collect(),
@@ -144,39 +188,49 @@ impl Terms {
 
 #[derive(Debug, Default)]
 struct Draft {
-    counts: BTreeMap<u32, u8>,
+    counts: BTreeMap<u32, (Part, u8)>,
 }
 
 impl Draft {
-    fn add(&mut self, field: &str, text: &str) {
+    /// Counts a term of a part. What is of another part already is not counted there again: a
+    /// command that repeats words of the text must not make the text another one.
+    fn add(&mut self, part: Part, field: &str, text: &str) {
         let hash = hash(field, text);
-        if let Some(count) = self.counts.get_mut(&hash) {
-            *count = count.saturating_add(1);
-        } else if self.counts.len() < TERMS_MAX {
-            self.counts.insert(hash, 1);
+        let is_full = self.counts.len() >= TERMS_MAX;
+        match self.counts.get_mut(&hash) {
+            Some((known, count)) if *known == part => {
+                *count = count.saturating_add(1).min(COUNT_MAX);
+            }
+            Some(_) if field == "w" => self.add(part, "again", text),
+            None if !is_full => {
+                self.counts.insert(hash, (part, 1));
+            }
+            Some(_) | None => {}
         }
     }
 
-    fn text(&mut self, text: &str) {
-        each_word(text, |word| self.add("w", word));
+    fn text(&mut self, part: Part, text: &str) {
+        each_word(text, |word| self.add(part, "w", word));
     }
 
     /// The program, its verb and its flags tell what a command does; the words tell on what.
     fn command(&mut self, command: &[String]) {
         if let Some(shape) = crate::command::shape(command) {
-            self.add("c", &shape);
+            self.add(Part::Command, "c", &shape);
         }
         for word in command.iter().skip(1).take(32) {
-            self.text(word);
+            self.text(Part::Command, word);
         }
     }
 
     fn context(&mut self, key: &str, value: &Value) {
         match value {
-            Value::String(text) if text.len() <= 80 => self.add("k", &format!("{key}={text}")),
-            Value::String(text) => self.text(text),
-            Value::Bool(flag) => self.add("k", &format!("{key}={flag}")),
-            Value::Number(number) => self.add("k", &format!("{key}={number}")),
+            Value::String(text) if text.len() <= 80 => {
+                self.add(Part::Context, "k", &format!("{key}={text}"));
+            }
+            Value::String(text) => self.text(Part::Context, text),
+            Value::Bool(flag) => self.add(Part::Context, "k", &format!("{key}={flag}")),
+            Value::Number(number) => self.add(Part::Context, "k", &format!("{key}={number}")),
             Value::Array(items) => {
                 for item in items.iter().take(16) {
                     self.context(key, item);
@@ -195,9 +249,10 @@ impl Draft {
         Terms(
             self.counts
                 .into_iter()
-                .map(|(hash, count)| Term {
+                .map(|(hash, (part, count))| Term {
                     hash,
                     count,
+                    part,
                     told: u8::MAX,
                 })
                 .collect(),

@@ -4,6 +4,7 @@
 //!                    report says…            exit 0      exit other
 //! before known       newly failing           fail        fail
 //!                    only known failures     pass        pass
+//!                    and nothing that passes undecided   undecided
 //!                    fewer tests ran         undecided   undecided
 //!                    nothing failing         pass        fail, or undecided if it was so before
 //! before unknown     failing                 fail        fail
@@ -191,7 +192,12 @@ fn by_report(
             );
         }
     }
-    if code == 0 || report.counts().failed > 0 {
+    let counts = report.counts();
+    if counts.failed > 0 && counts.passed == 0 {
+        let reason = "no test passes, and none did before the change".to_owned();
+        return (Verdict::Undecided, Some(reason));
+    }
+    if code == 0 || counts.failed > 0 {
         return (Verdict::Pass, None);
     }
     let reason = format!("exit {code} although no test failed");
@@ -207,10 +213,13 @@ fn by_status(code: i32, now: &Trial, before: Option<&Trial>) -> (Verdict, Option
             Some(format!("the report cannot be read: {why}")),
         ),
         // The shell found nothing to run: the check itself is broken, not the change.
-        (126 | 127, _) if before.is_none_or(|before| before.exit() == Some(code)) => (
-            Verdict::Undecided,
-            Some(format!("{exit}: its program cannot be run")),
-        ),
+        (126 | 127, said) if before.is_none_or(|before| before.exit() == Some(code)) => {
+            let said = said
+                .as_ref()
+                .map_or_else(String::new, |said| format!(": {said}"));
+            let reason = format!("its program cannot be run{said} ({exit})");
+            (Verdict::Undecided, Some(reason))
+        }
         (_, _) => {
             let verdict = failed_or_known(before, code);
             let reason = match verdict {

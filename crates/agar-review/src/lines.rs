@@ -25,7 +25,14 @@ pub fn severity(line: &str) -> Option<Severity> {
     if line.len() > LINE_CHARS_MAX * 16 {
         return None;
     }
-    if ERROR_STARTS.iter().any(|start| line.starts_with(start))
+    // pytest shows under an error where its values come from, and how they differ.
+    let explains = |rest: &str| rest.trim_start().starts_with(['+', '-', '?']);
+    if line.strip_prefix("E   ").is_some_and(explains) {
+        return None;
+    }
+    let is_failed_test = line.starts_with("FAILED ") && line.contains("::");
+    if is_failed_test
+        || ERROR_STARTS.iter().any(|start| line.starts_with(start))
         || ERROR_PARTS.iter().any(|part| line.contains(part))
         || is_exception(line)
     {
@@ -139,6 +146,8 @@ mod tests {
             "npm ERR! code ERESOLVE",
             "fatal: not a git repository",
             "sh: 1: jq: command not found",
+            "E       assert 10.0 == 90",
+            "FAILED tests/test_cart.py::test_discount - assert 10.0 == 90",
         ] {
             assert_eq!(severity(line), Some(Severity::Error), "{line}");
         }
@@ -156,6 +165,8 @@ mod tests {
             "test handle_error ... ok",
             "Finished with no errors: all good",
             "https://example.com/Error: x",
+            "E        +  where 10.0 = discount([(100, 1)], 10)",
+            "E         ?   ^^",
         ] {
             assert_eq!(severity(line), None, "{line}");
         }

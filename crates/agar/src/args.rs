@@ -309,8 +309,28 @@ impl WallArgs {
             unmask: self.unmask.clone(),
             mask: self.mask.clone(),
             caller: caller(self.agent.clone().or(agent)),
+            alias: None,
             note: self.note.clone(),
             ttl_ms: self.ttl,
+        }
+    }
+}
+
+/// What a new sandbox is called.
+#[derive(Debug, Clone, Default, clap::Args)]
+#[command(next_help_heading = "Sandbox")]
+pub struct NameArgs {
+    /// Its name, instead of two words drawn by chance
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
+    pub name: Option<String>,
+}
+
+impl NameArgs {
+    /// The same options with this name.
+    pub fn named(&self, options: SandboxOptions) -> SandboxOptions {
+        SandboxOptions {
+            alias: self.name.clone(),
+            ..options
         }
     }
 }

@@ -27,6 +27,10 @@ pub(super) fn read(
         },
         None => (printed(check, output), None),
     };
+    let (report, no_report) = match not_run(&ending, report.as_ref(), &text) {
+        Some(said) => (None, Some(said)),
+        None => (report, no_report),
+    };
     Trial {
         ended: ending,
         wall_ms: ended.usage.wall_ms,
@@ -43,6 +47,19 @@ pub(super) fn read(
             None => None,
         },
     }
+}
+
+/// What the shell said where it found nothing to run: an empty report of nothing is no report.
+fn not_run(ended: &judge::Ended, report: Option<&Report>, output: &str) -> Option<String> {
+    let is_empty = report.is_none_or(|report| report.counts().total() == 0);
+    if !matches!(ended, judge::Ended::Exited { code: 126 | 127 }) || !is_empty {
+        return None;
+    }
+    let mut lines = output.lines().rev().map(str::trim);
+    let said = lines
+        .find(|line| !line.is_empty())
+        .unwrap_or("it said nothing");
+    Some(said.chars().take(120).collect())
 }
 
 fn ending(end: &End) -> judge::Ended {
@@ -130,6 +147,19 @@ mod tests {
         assert_eq!(last_number("0.1234"), Some(123));
         assert_eq!(last_number("no numbers"), None);
         assert_eq!(last_number("99999999999999999999999"), None);
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_leaves_no_report() {
+        let exited = |code| judge::Ended::Exited { code };
+        let said = "sh: 1: pytest: not found\n";
+        let empty = Report::read(Format::Pytest, said.as_bytes()).unwrap();
+        let found = not_run(&exited(127), Some(&empty), said);
+        assert_eq!(found.as_deref(), Some("sh: 1: pytest: not found"));
+        assert_eq!(not_run(&exited(1), Some(&empty), said), None);
+        let ran = b"tests/test_a.py::test_b PASSED\n=== 1 passed in 0.1s ===\n";
+        let ran = Report::read(Format::Pytest, ran).unwrap();
+        assert_eq!(not_run(&exited(127), Some(&ran), said), None);
     }
 
     #[test]

@@ -23,6 +23,8 @@ const OUTPUT_BYTES_MAX: usize = 1 << 20;
 /// What a run left behind, gathered from the record and the layers.
 #[derive(Debug)]
 pub(crate) struct Gathered {
+    /// The runs of the same experiment that came before.
+    earlier: Vec<Run>,
     argv: Vec<String>,
     started: Timestamp,
     end: End,
@@ -37,6 +39,7 @@ pub(crate) struct Gathered {
 /// What a run left behind, with what its checks say.
 #[derive(Debug)]
 pub(crate) struct Evidence<'a> {
+    pub(crate) earlier: &'a [Run],
     pub(crate) argv: &'a [String],
     pub(crate) started: Timestamp,
     pub(crate) end: &'a End,
@@ -73,20 +76,27 @@ impl Gathered {
         let log = drive::output(&here.sandbox(record.id), run.number, 0).unwrap_or_default();
         let from = log.len().saturating_sub(OUTPUT_BYTES_MAX);
         Self {
+            earlier: Vec::new(),
             argv: run.argv.clone(),
             started: run.started,
             end: run.end.clone().unwrap_or(End::Lost),
             usage: run.usage.unwrap_or_default(),
             output: String::from_utf8_lossy(&log[from..]).into_owned(),
-            changed: changes.files.iter().map(|file| file.path.clone()).collect(),
+            changed: written(changes),
             packages: moved(blueprint, changes),
             checks_missing: false,
         }
     }
 
+    /// The same of an experiment in which these ran before.
+    pub(crate) fn after(self, earlier: Vec<Run>) -> Self {
+        Self { earlier, ..self }
+    }
+
     /// With what the checks say.
     pub(crate) fn with<'a>(&'a self, checks: &'a [CheckView]) -> Evidence<'a> {
         Evidence {
+            earlier: &self.earlier,
             argv: &self.argv,
             started: self.started,
             end: &self.end,
@@ -98,6 +108,45 @@ impl Gathered {
             checks_missing: self.checks_missing,
         }
     }
+}
+
+/// Directories that tools fill as they work. What changes in them was not proposed by anybody, and
+/// that it changes together says nothing.
+const MADE: [&str; 13] = [
+    ".gradle",
+    ".mypy_cache",
+    ".next",
+    ".nox",
+    ".parcel-cache",
+    ".pytest_cache",
+    ".ruff_cache",
+    ".tox",
+    ".turbo",
+    ".venv",
+    "__pycache__",
+    "htmlcov",
+    "node_modules",
+];
+
+/// The same at the top of a project; further down a module may be called so.
+const MADE_AT_TOP: [&str; 5] = [".cache", "_build", "coverage", "dist", "target"];
+
+/// The files that were written, as memory counts them: without directories, and without what tools
+/// made on the way.
+fn written(changes: &ChangeView) -> Vec<String> {
+    let files = changes.files.iter();
+    files
+        .filter(|file| file.what != "directory" && !is_made(&file.path))
+        .map(|file| file.path.clone())
+        .collect()
+}
+
+fn is_made(path: &str) -> bool {
+    let mut parts = path.split('/');
+    parts.clone().any(|part| MADE.contains(&part))
+        || parts
+            .next()
+            .is_some_and(|first| MADE_AT_TOP.contains(&first))
 }
 
 /// The packages whose versions the changed manifests and lock files say have moved.
@@ -143,4 +192,29 @@ const MANIFESTS: [&str; 8] = [
 fn is_manifest(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     MANIFESTS.contains(&name) || name.starts_with("requirements")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_tools_make_on_the_way_is_not_what_was_changed() {
+        for made in [
+            "target/debug/deps/till.d",
+            "web/node_modules/left-pad/index.js",
+            "shop/__pycache__/cart.cpython-311.pyc",
+            ".pytest_cache/v/cache/nodeids",
+        ] {
+            assert!(is_made(made), "{made}");
+        }
+        for written in [
+            "src/lib.rs",
+            "src/target/mod.rs",
+            "docs/dist/plan.md",
+            "Cargo.lock",
+        ] {
+            assert!(!is_made(written), "{written}");
+        }
+    }
 }

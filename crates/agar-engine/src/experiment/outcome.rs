@@ -34,7 +34,7 @@ pub(super) fn ending(id: ExperimentId, evidence: &Evidence<'_>, at: Timestamp) -
     checks.extend(printed.as_ref().map(printed_evidence));
     let (what_worked, what_failed) = parts(evidence);
     Ending {
-        operations: vec![operation(evidence)],
+        operations: operations(evidence),
         changed: evidence.changed.to_vec(),
         packages: evidence.packages.to_vec(),
         checks,
@@ -83,20 +83,35 @@ fn status(evidence: &Evidence<'_>) -> Status {
     }
 }
 
+/// Every command of the experiment, in order.
+fn operations(evidence: &Evidence<'_>) -> Vec<Operation> {
+    let earlier = evidence.earlier.iter().map(|run| Operation {
+        command: run.argv.clone(),
+        exit: run.end.as_ref().and_then(exit),
+        started: run.started,
+        millis: run.usage.map_or(0, |usage| usage.wall_ms),
+    });
+    earlier.chain([operation(evidence)]).collect()
+}
+
 /// The command itself.
 pub(super) fn operation(evidence: &Evidence<'_>) -> Operation {
     Operation {
         command: evidence.argv.to_vec(),
-        exit: match evidence.end {
-            End::Lost => None,
-            end @ (End::Exited { .. }
-            | End::Signaled { .. }
-            | End::NotFound
-            | End::NotExecutable { .. }
-            | End::Stopped { .. }) => Some(end.exit_code()),
-        },
+        exit: exit(evidence.end),
         started: evidence.started,
         millis: evidence.usage.wall_ms,
+    }
+}
+
+fn exit(end: &End) -> Option<i32> {
+    match end {
+        End::Lost => None,
+        end @ (End::Exited { .. }
+        | End::Signaled { .. }
+        | End::NotFound
+        | End::NotExecutable { .. }
+        | End::Stopped { .. }) => Some(end.exit_code()),
     }
 }
 
@@ -199,7 +214,8 @@ fn ratio(evidence: &Evidence<'_>) -> Option<f64> {
 fn reasons(evidence: &Evidence<'_>) -> Vec<String> {
     let mut reasons = Vec::new();
     if !evidence.end.is_success() {
-        let errors = lines::of(evidence.output, Severity::Error);
+        let mut errors = lines::of(evidence.output, Severity::Error);
+        errors.retain(|line| !agar_memory::echoes(line));
         // The line itself, as it was printed: another one for the same error would be another error.
         let last = errors.into_iter().next_back();
         reasons.push(last.unwrap_or_else(|| how(evidence.end)));

@@ -16,6 +16,7 @@ use agar_store::Fact;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::Read as _;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 /// Asks for something to be forgotten.
@@ -122,6 +123,11 @@ fn look(state: &Path, directory: &Path, needle: &[u8], left: &mut Vec<String>) {
         let Ok(kind) = entry.file_type() else {
             continue;
         };
+        // agar's own program, kept beside the state: what is in it nobody remembered.
+        let is_program = directory == state && entry.file_name().as_bytes().starts_with(b"keeper-");
+        if is_program {
+            continue;
+        }
         if kind.is_dir() {
             look(state, &path, needle, left);
         } else if kind.is_file() && holds(&path, needle).unwrap_or(false) {

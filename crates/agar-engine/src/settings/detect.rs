@@ -196,20 +196,32 @@ fn python(top: &Top<'_>) -> Option<Vec<Check>> {
         Some(_) => "pdm run ",
         None => "",
     };
+    // Nobody has activated an environment of the project in the shell that runs a check.
+    let own = |program: &str| {
+        let places = [".venv", "venv", "env"].map(|place| format!("{place}/bin/{program}"));
+        let place = places
+            .into_iter()
+            .find(|place| runner.is_empty() && top.has(place));
+        place.unwrap_or_else(|| format!("{runner}{program}"))
+    };
     let mut checks = Vec::new();
     if asked.contains("ruff") || top.has("ruff.toml") {
-        checks.push(check("lint", &format!("{runner}ruff check .")));
+        checks.push(check("lint", &format!("{} check .", own("ruff"))));
     }
     if asked.contains("mypy") || top.has("mypy.ini") {
-        checks.push(check("types", &format!("{runner}mypy .")));
+        checks.push(check("types", &format!("{} .", own("mypy"))));
     }
     if asked.contains("pytest") || top.first(&["pytest.ini", "conftest.py"]).is_some() {
-        let run = format!("{runner}pytest -v");
+        // As a module it finds the project's own packages without their being installed.
+        let run = match own("pytest") {
+            run if run == format!("{runner}pytest") => format!("{run} -v"),
+            run => format!("{} -m pytest -v", run.replace("/pytest", "/python")),
+        };
         checks.push(tests("test", &run, Format::Pytest));
     } else if top.has("tests") {
         checks.push(check(
             "test",
-            &format!("{runner}python -m unittest discover"),
+            &format!("{} -m unittest discover", own("python")),
         ));
     }
     Some(checks)

@@ -248,6 +248,14 @@ fn each_ecosystem_is_told_by_its_files() {
             vec!["uv run ruff check .", "uv run pytest -v"],
         ),
         (
+            vec![
+                ("project/requirements.txt", "pytest\nmypy\n"),
+                ("project/.venv/bin/pytest", "#!"),
+            ],
+            "python",
+            vec!["mypy .", ".venv/bin/python -m pytest -v"],
+        ),
+        (
             vec![("project/go.mod", "module x")],
             "go",
             vec!["go build ./...", "go vet ./...", "go test -json ./..."],

@@ -1,19 +1,24 @@
 //! From the memory to a [`Confidence`].
 
+use crate::change::ChangeType;
+use crate::command;
 use crate::confidence::estimate::{
     Estimate, Sums, Weighed, estimate, interval, levels as levels_of,
 };
+use crate::confidence::likeness::likeness;
 use crate::confidence::logit::logit;
 use crate::confidence::{Band, Confidence, EVIDENCE_LEAST, Similar, percent};
 use crate::error::MemoryError;
 use crate::experiment::{Status, Suggestion};
-use crate::index::{Candidate, Candidates, Query};
+use crate::finding::{self, FindingKind};
+use crate::index::{Candidates, Query};
 use crate::memory::{Memory, Tuning};
 use crate::rates::{self, Levels};
 use crate::terms::Terms;
 use crate::text;
 use agar_core::seam::Timestamp;
 use agar_store::memory::MemoryReader;
+use std::borrow::Cow;
 
 /// Candidates that are compared with the suggestion.
 const COMPARED: usize = 96;
@@ -92,7 +97,40 @@ impl Memory {
         now: Timestamp,
     ) -> Result<Told, MemoryError> {
         let suggestion = crate::redact::suggestion(suggestion);
-        self.look(|reader| self.tell_at(reader, &suggestion, now))
+        self.look(|reader| {
+            let suggestion = self.as_command(reader, &suggestion)?;
+            self.tell_at(reader, &suggestion, now)
+        })
+    }
+
+    /// Words that are a command which ran here before are that command: `agar confidence 'npm ci'`.
+    fn as_command<'a>(
+        &self,
+        reader: &MemoryReader<'_>,
+        suggestion: &'a Suggestion,
+    ) -> Result<Cow<'a, Suggestion>, MemoryError> {
+        if !suggestion.commands.is_empty() {
+            return Ok(Cow::Borrowed(suggestion));
+        }
+        let words: Vec<String> = suggestion
+            .text
+            .split_whitespace()
+            .map(str::to_owned)
+            .collect();
+        let known = match command::shape(&words) {
+            Some(shape) => {
+                let id = finding::id(self.project, FindingKind::Command, &shape);
+                reader.feature(&id)?.is_some()
+            }
+            None => false,
+        };
+        if !known {
+            return Ok(Cow::Borrowed(suggestion));
+        }
+        Ok(Cow::Owned(Suggestion {
+            commands: vec![words],
+            ..suggestion.clone()
+        }))
     }
 
     fn tell_at(
@@ -174,12 +212,11 @@ impl Memory {
         };
         let candidates = self.index.candidates(reader, &query)?;
         let terms = terms.told(|hash| telling(&candidates, hash));
-        let length = length(&terms);
         let mut neighbours: Vec<Neighbour> = candidates
             .found
             .iter()
             .filter_map(|candidate| {
-                let likeness = likeness(&terms, length, candidate);
+                let likeness = likeness(&terms, &candidate.terms);
                 let here = candidate.evidence.project == project;
                 let weight =
                     likeness.powi(2) * weight(&tuning, now, here, candidate.evidence.closed);
@@ -245,39 +282,6 @@ fn telling(candidates: &Candidates, hash: u32) -> f64 {
         / (2.0 + candidates.documents).ln()
 }
 
-/// The length of a set of terms as a vector.
-fn length(terms: &Terms) -> f64 {
-    let squares: f64 = terms
-        .iter()
-        .map(|term| (term.weight() * term.telling()).powi(2))
-        .sum();
-    squares.sqrt()
-}
-
-/// The cosine of the angle between two sets of terms. What both have weighs as it tells apart now;
-/// what only the other has, as it did when that was stored.
-fn likeness(terms: &Terms, own_length: f64, candidate: &Candidate) -> f64 {
-    let mut mine = terms.iter().peekable();
-    let (mut product, mut squares) = (0.0, 0.0);
-    for other in candidate.terms.iter() {
-        while mine.next_if(|term| term.hash < other.hash).is_some() {}
-        match mine.next_if(|term| term.hash == other.hash) {
-            Some(term) => {
-                let telling = term.telling().powi(2);
-                product += term.weight() * other.weight() * telling;
-                squares += other.weight().powi(2) * telling;
-            }
-            None => squares += (other.weight() * other.telling()).powi(2),
-        }
-    }
-    let lengths = own_length * f64::sqrt(squares);
-    if lengths > 0.0 {
-        (product / lengths).clamp(0.0, 1.0)
-    } else {
-        0.0
-    }
-}
-
 /// What the number is made of.
 fn reasons(suggestion: &Suggestion, sums: &[Sums], estimate: &Estimate, p: f64) -> Vec<String> {
     if estimate.strength < EVIDENCE_LEAST {
@@ -288,7 +292,11 @@ fn reasons(suggestion: &Suggestion, sums: &[Sums], estimate: &Estimate, p: f64) 
     let names = [
         "others elsewhere".to_owned(),
         format!("{agent} elsewhere"),
-        format!("{change} changes by {agent} elsewhere"),
+        if change == ChangeType::Other {
+            format!("changes of no known sort by {agent} elsewhere")
+        } else {
+            format!("{change} changes by {agent} elsewhere")
+        },
         "others in this project".to_owned(),
         format!("{agent} in this project"),
     ];

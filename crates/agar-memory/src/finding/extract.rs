@@ -1,7 +1,7 @@
 //! From an experiment to its findings.
 
 use crate::command;
-use crate::experiment::{Ending, PackageMove, Suggestion};
+use crate::experiment::{Ending, Operation, PackageMove, Suggestion, Verdict};
 use crate::finding::{Finding, FindingKind};
 use crate::fingerprint::Fingerprint;
 use crate::packages;
@@ -32,13 +32,13 @@ pub(crate) fn extract(
     errors: &[Fingerprint],
 ) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let place = failing_command(suggestion, ending);
+    let (place, check) = failing_place(suggestion, ending);
     if !ending.status.success() {
         for error in errors {
             findings.push(Finding::new(
                 FindingKind::Error,
                 &error.id,
-                json!({"error": error.template, "where": place}),
+                json!({"error": error.template, "where": place, "check": check}),
             ));
         }
     }
@@ -83,19 +83,31 @@ fn by_shape(shape: &str) -> Finding {
     Finding::new(FindingKind::Command, shape, json!({"command": shape}))
 }
 
-/// The shape of the command that failed; of the first, where none did.
-fn failing_command(suggestion: &Suggestion, ending: &Ending) -> Option<String> {
-    let failed = ending
-        .operations
+/// The shape of the command that failed. Where all of them worked and a check found the failure, the
+/// shape of the command that the check came after, and the check.
+fn failing_place(suggestion: &Suggestion, ending: &Ending) -> (Option<String>, Option<String>) {
+    let ran = &ending.operations;
+    let shapes =
+        |command: Option<&Vec<String>>| command.map_or_else(Vec::new, |it| command::shapes(it));
+    if let Some(failed) = ran.iter().find(|operation| !operation.success()) {
+        return (shapes(Some(&failed.command)).pop(), None);
+    }
+    let first = ran.first().map(|operation| &operation.command);
+    let mut shapes = shapes(first.or(suggestion.commands.first()));
+    let mut failing = ending
+        .checks
         .iter()
-        .find(|operation| !operation.success())
-        .map(|operation| &operation.command);
-    let first = ending
-        .operations
-        .first()
-        .map(|operation| &operation.command);
-    let command = failed.or(first).or(suggestion.commands.first())?;
-    command::shapes(command).pop()
+        .filter(|check| check.verdict == Verdict::Fail);
+    match failing.next().filter(|_| !ran.is_empty()) {
+        Some(check) => {
+            let telling = shapes.iter().find(|shape| command::is_telling(shape));
+            (
+                telling.or(shapes.first()).cloned(),
+                Some(check.name.clone()),
+            )
+        }
+        None => (shapes.pop(), None),
+    }
 }
 
 /// The commands that were proposed; those that ran, where none were.
@@ -119,13 +131,13 @@ fn commands(suggestion: &Suggestion, ending: &Ending, findings: &mut Vec<Finding
         LOCK_FILES.contains(&name)
     };
     let locked = ending.changed.iter().any(is_lock);
-    let moved = !moves(suggestion, ending).is_empty();
-    for shape in shapes.iter().take(8) {
+    let worked = ending.operations.iter().all(Operation::success);
+    let moved = worked && !moves(suggestion, ending).is_empty();
+    for shape in shapes.iter().filter(|it| command::is_telling(it)).take(8) {
         findings.push(by_shape(shape));
-        let manages = [
-            "npm", "pnpm", "yarn", "cargo", "pip", "poetry", "uv", "bundle",
-        ]
-        .contains(&shape.split(' ').next().unwrap_or(""));
+        // Of those that write a lock file: pip has none.
+        let manages = ["npm", "pnpm", "yarn", "cargo", "poetry", "uv", "bundle"]
+            .contains(&shape.split(' ').next().unwrap_or(""));
         if manages && moved && !locked {
             findings.push(by_shape(&format!("{shape} without lockfile")));
         }
@@ -208,6 +220,7 @@ fn measures(suggestion: &Suggestion, ending: &Ending, findings: &mut Vec<Finding
     }
     if let Some(operation) = ending.operations.first()
         && let Some(shape) = command::shape(&operation.command)
+        && command::is_telling(&shape)
         && ending.operations.len() == 1
     {
         let parts = json!({"command": shape, "memory": ending.cost.memory_bytes});

@@ -12,10 +12,13 @@ pub(crate) fn say(kind: FindingKind, parts: &Value, worked: u64, failed: u64) ->
     match kind {
         FindingKind::Error => {
             let error = text::line(part("error"), 160);
-            match part("where") {
-                "" => format!("failed: {error} ({failed} of {all})"),
-                place => format!("`{place}` failed: {error} ({failed} of {all})"),
-            }
+            let subject = match (part("check"), part("where")) {
+                ("", "") => "failed".to_owned(),
+                ("", place) => format!("`{place}` failed"),
+                (check, "") => format!("check `{check}` failed"),
+                (check, place) => format!("check `{check}` failed after `{place}`"),
+            };
+            format!("{subject}: {error} ({failed} of {all})")
         }
         FindingKind::Test => format!("{} broke ({failed} of {all})", part("test")),
         FindingKind::Command => verdict(&format!("`{}`", part("command")), worked, failed),
@@ -63,8 +66,9 @@ pub(crate) fn say(kind: FindingKind, parts: &Value, worked: u64, failed: u64) ->
             } else {
                 String::new()
             };
+            let runs = if all == 1 { "run" } else { "runs" };
             format!(
-                "`{}` takes {seconds:.1} s{used} here ({all} runs)",
+                "`{}` takes {seconds:.1} s{used} here ({all} {runs})",
                 part("command")
             )
         }
@@ -73,10 +77,12 @@ pub(crate) fn say(kind: FindingKind, parts: &Value, worked: u64, failed: u64) ->
 
 fn verdict(subject: &str, worked: u64, failed: u64) -> String {
     let all = worked + failed;
-    if worked >= failed {
+    if worked * 3 > all * 2 || failed == 0 {
         format!("{subject} works here: {worked} of {all}")
-    } else {
+    } else if failed * 3 >= all * 2 {
         format!("{subject} fails here: {failed} of {all}")
+    } else {
+        format!("{subject} works here only sometimes: {worked} of {all}")
     }
 }
 

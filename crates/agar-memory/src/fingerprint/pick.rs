@@ -135,7 +135,8 @@ pub(crate) fn error_lines(output: &str) -> Vec<String> {
     lines
 }
 
-fn echoes(message: &str) -> bool {
+/// Whether a message only says that there were others: `could not compile …`.
+pub fn echoes(message: &str) -> bool {
     let lower = message.to_lowercase();
     ECHOES.iter().any(|echo| lower.contains(echo))
 }
@@ -147,6 +148,9 @@ fn message(line: &str) -> Option<String> {
         && let Some((_, message)) = rest.split_once(" - ")
     {
         return Some(message.to_owned());
+    }
+    if explains(line) {
+        return None;
     }
     let (mut rest, mut marked, mut in_go) = (line.trim_start(), false, false);
     // A mark may stand before a location, after it, or both: `psql:a.sql:7: ERROR: …`.
@@ -164,6 +168,26 @@ fn message(line: &str) -> Option<String> {
     let named = names_error(rest);
     let phrase = PHRASES.iter().any(|phrase| lower.contains(phrase));
     (marked || named || phrase || in_go).then(|| rest.to_owned())
+}
+
+/// Whether it is one of pytest's lines that show how an assertion came to fail: `E  +  where …`,
+/// the lines of a difference. They name values, not errors.
+fn explains(line: &str) -> bool {
+    let shown = line.strip_prefix("E ").map(str::trim_start);
+    shown.is_some_and(|shown| {
+        shown.starts_with(['+', '-', '?'])
+            || [
+                "At index ",
+                "Full diff",
+                "Use -v",
+                "Omitting ",
+                "Differing ",
+                "Left contains",
+                "Right contains",
+            ]
+            .iter()
+            .any(|start| shown.starts_with(start))
+    })
 }
 
 /// Whether the line begins with the name of an error: `error[E0277]: …`, `TypeError: …`.

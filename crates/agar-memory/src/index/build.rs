@@ -3,7 +3,7 @@
 use crate::index::file::{
     DOCUMENTS_MAX, Document, FAN_OUT, HEADER, MAGIC, POSTING, SegmentFile, TERM,
 };
-use crate::terms::Terms;
+use crate::terms::{Term, Terms};
 use agar_store::memory::Evidence;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -43,9 +43,15 @@ impl Draft {
             success: evidence.success >= 0.5,
         });
         let terms = Terms::unpack(&evidence.terms);
-        let length: f64 = terms.iter().map(|term| term.weight().powi(2)).sum();
-        let length = length.sqrt().max(1.0);
+        // Each part by itself, as likeness is: the files that a change happened to touch must not
+        // make its words count for less.
+        let place = |term: Term| usize::from(term.part.code()) * 2 + usize::from(term.told > 0);
+        let mut squares = [0.0_f64; 8];
         for term in terms.iter() {
+            squares[place(term)] += term.weight().powi(2);
+        }
+        for term in terms.iter() {
+            let length = squares[place(term)].sqrt().max(1.0);
             let list = self.lists.entry(term.hash).or_default();
             list.documents += 1;
             list.postings.push((index, says(term.weight() / length)));

@@ -44,7 +44,10 @@ impl Scribe<'_> {
         rates::add(self.writer, &levels, self.tuning, (success, at))?;
         self.writer.score(self.row.number, success, at)?;
         recalibrate(self.writer)?;
-        let findings = finding::extract(self.suggestion, self.ending, &errors);
+        let mut findings = finding::extract(self.suggestion, self.ending, &errors);
+        if self.ending.is_undecided() {
+            findings.retain(|finding| !finding.kind.teaches());
+        }
         let mut features = Vec::new();
         for finding in &findings {
             features.push(self.sight(finding, success)?);
@@ -147,9 +150,16 @@ impl Scribe<'_> {
     /// Lessons from a failure.
     fn teach(&self, features: &[Feature], failing: f64) -> Result<Vec<Lesson>, MemoryError> {
         let mut lessons = Vec::new();
+        let kind = |feature: &Feature| FindingKind::from_word(&feature.kind);
+        let explained = features
+            .iter()
+            .any(|it| matches!(kind(it), Some(FindingKind::Error | FindingKind::Test)));
         for feature in features {
-            let teaches = FindingKind::from_word(&feature.kind).is_some_and(FindingKind::teaches);
-            if teaches {
+            // What went wrong says more than that the command did. When it keeps failing, it is the
+            // command.
+            let said_better =
+                explained && kind(feature) == Some(FindingKind::Command) && feature.failed < 2;
+            if kind(feature).is_some_and(FindingKind::teaches) && !said_better {
                 lessons.extend(self.update(feature, failing)?);
             }
         }
@@ -262,15 +272,13 @@ impl Scribe<'_> {
         let confidence = &self.told.confidence;
         let adjustment = success - confidence.raw;
         let insights = insights(features, self.ending.status);
+        let undecided = self.ending.is_undecided();
         let headline = lessons
             .iter()
             .find(|lesson| lesson.state.warns() && success < 0.5)
             .map(|lesson| lesson.sentence.clone())
-            .or_else(|| insights.first().cloned())
-            .unwrap_or_else(|| {
-                let what = text::line(&self.row.suggestion, 60);
-                format!("\"{what}\": {}", self.ending.status.word())
-            });
+            .or_else(|| insights.first().filter(|_| !undecided).cloned())
+            .unwrap_or_else(|| self.plainly());
         Learned {
             id: self.row.id,
             headline,
@@ -282,6 +290,24 @@ impl Scribe<'_> {
                 && self.ending.failure_reasons.is_empty()
                 && adjustment >= 0.0,
         }
+    }
+
+    /// What came of it, where it showed nothing that can be seen again.
+    fn plainly(&self) -> String {
+        let what = text::line(&self.row.suggestion, 60);
+        let (similar, worked) = self.told.confidence.here;
+        let success = self.ending.status.success();
+        let came = match self.ending.status {
+            Status::Success => "worked",
+            Status::Failure => "failed",
+            Status::Partial if self.ending.is_undecided() => "could not be judged",
+            Status::Partial | Status::Running => "worked in part",
+        };
+        if similar == 0 {
+            return format!("\"{what}\" {came}");
+        }
+        let (worked, all) = (worked + u64::from(success), similar + 1);
+        format!("\"{what}\" {came}: {worked} of {all} like it worked here")
     }
 
     fn close(&self, document: &Document) -> Result<(), MemoryError> {

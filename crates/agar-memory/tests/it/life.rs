@@ -1,7 +1,9 @@
 //! From the first suggestion to a pattern.
 
 use crate::world::{DAY, World, command};
-use agar_memory::{Band, LessonState, Memory, Occasion, Status, Suggestion};
+use agar_memory::{
+    Band, CheckEvidence, LessonState, Memory, Occasion, Status, Suggestion, Target, Verdict,
+};
 
 #[test]
 fn without_evidence_it_says_so() {
@@ -158,4 +160,77 @@ fn the_memory_of_a_sandbox_goes_when_nothing_in_it_could_graduate() {
     assert_eq!([old, kept, open, new].map(has), [false, true, true, true]);
     // What was tried is still known.
     assert_eq!(world.memory.experiments(None, 9).unwrap().len(), 4);
+}
+
+#[test]
+fn words_that_are_a_command_known_here_are_that_command() {
+    let mut world = World::new();
+    for _ in 0..3 {
+        world.tried(&command("npm update"), Status::Failure, |ending| {
+            ending.output = "npm ERR! ERESOLVE unable to resolve dependency tree\n".to_owned();
+        });
+    }
+    let ask = |world: &World, text: &str| {
+        let suggestion = Suggestion::new(text);
+        world.memory.predict(&suggestion, world.now()).unwrap()
+    };
+    let said = ask(&world, "npm update");
+    assert!(said.similar[0].likeness > 0.999, "{said:?}");
+    let warns = |sort: &str| said.lessons.iter().any(|it| it.sentence.contains(sort));
+    assert!(warns("`npm update` fails here: 3 of 3"), "{said:?}");
+    assert!(warns("ERESOLVE"), "{said:?}");
+    assert!(ask(&world, "cargo update").lessons.is_empty());
+}
+
+#[test]
+fn the_first_failure_is_told_by_its_error_and_the_second_by_the_command_too() {
+    let mut world = World::new();
+    let mut lessons = Vec::new();
+    for _ in 0..2 {
+        world.tried(&command("./migrate.sh orders"), Status::Failure, |ending| {
+            ending.output = "ERROR: relation \"orders\" does not exist\n".to_owned();
+        });
+        lessons.push(world.memory.lessons(world.now()).unwrap().len());
+    }
+    assert_eq!(lessons, [1, 2]);
+}
+
+#[test]
+fn what_could_not_be_decided_teaches_nothing() {
+    let mut world = World::new();
+    let verdict = |verdict| CheckEvidence {
+        name: "test".to_owned(),
+        verdict,
+        passed: 0,
+        failed: 0,
+        newly_failing: Vec::new(),
+        newly_passing: Vec::new(),
+        millis: 5,
+    };
+    let mut tried = |found| {
+        let (learned, _) = world.tried(&command("cargo update"), Status::Partial, |ending| {
+            ending.operations[0].exit = Some(0);
+            ending.checks = vec![verdict(found)];
+        });
+        (learned, world.memory.lessons(world.now()).unwrap().len())
+    };
+    let (learned, lessons) = tried(Verdict::Undecided);
+    assert_eq!(
+        (learned.headline.as_str(), lessons),
+        ("\"cargo update\" could not be judged", 0)
+    );
+    assert_eq!(tried(Verdict::Fail).1, 1);
+}
+
+#[test]
+fn a_lesson_goes_with_the_last_failure_that_taught_it() {
+    let mut world = World::new();
+    let (failed, _) = world.tried(&command("cargo update"), Status::Failure, |_| {});
+    world.tried(&command("cargo update"), Status::Success, |_| {});
+    assert_eq!(world.memory.lessons(world.now()).unwrap().len(), 1);
+    world
+        .memory
+        .forget(&Target::Name(failed.id.to_string()))
+        .unwrap();
+    assert_eq!(world.memory.lessons(world.now()).unwrap(), []);
 }

@@ -95,6 +95,7 @@ fn output_without_an_error_has_no_fingerprint() {
         "added 214 packages in 3s\nfound 0 vulnerabilities\n",
         "ok  \texample.org/shop\t0.012s\n",
         "0 errors, 0 warnings\n",
+        "E       assert 10.0 == 90\nE        +  where 10.0 = discount([(100, 1)], 10)\nE         Full diff:\nE         - {'price': 'total'}\n",
     ] {
         assert_eq!(fingerprints(quiet), [], "{quiet}");
     }

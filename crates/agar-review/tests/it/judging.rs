@@ -97,6 +97,17 @@ fn failures_that_were_there_before_do_not_block() {
 }
 
 #[test]
+fn where_no_test_passed_before_either_nothing_is_shown() {
+    let hopeless = tests(1, &[BAD]);
+    assert_eq!(verdict(&hopeless, Some(&hopeless)), Verdict::Undecided);
+    assert_eq!(verdict(&hopeless, None), Verdict::Fail);
+    assert_eq!(
+        verdict(&tests(0, &[("b", Status::Passed)]), Some(&hopeless)),
+        Verdict::Pass
+    );
+}
+
+#[test]
 fn an_exit_status_that_the_tests_do_not_explain_fails() {
     let before = tests(0, &[OK]);
     assert_eq!(verdict(&tests(3, &[OK]), Some(&before)), Verdict::Fail);
@@ -131,6 +142,7 @@ fn failures_that_are_only_counted_count() {
         let mut trial = trial(1);
         trial.report = Some(Report {
             unnamed: Counts {
+                passed: 1,
                 failed,
                 ..Counts::default()
             },

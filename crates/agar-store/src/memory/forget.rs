@@ -81,6 +81,14 @@ impl MemoryWriter<'_> {
         Ok(())
     }
 
+    /// Removes the lesson about a feature: no failure is left that teaches it.
+    pub fn forget_lesson(&self, feature: i64) -> Result<(), StoreError> {
+        self.transaction
+            .prepare_cached("DELETE FROM lesson WHERE feature = ?1")?
+            .execute([feature])?;
+        Ok(())
+    }
+
     /// Deletes a feature with its lesson and whatever graduated from it.
     pub fn forget_feature(&self, number: i64, id: &str) -> Result<(), StoreError> {
         for statement in [

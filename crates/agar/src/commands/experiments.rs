@@ -10,9 +10,10 @@ use crate::ui::palette::{Palette, Tone};
 use crate::ui::table::{Cell, Table};
 use agar_core::seam::Timestamp;
 use agar_core::text::printable;
+use agar_engine::command_line;
 use agar_engine::memory::{
-    ExperimentAnswer, ExperimentRequest, ExperimentsAnswer, ExperimentsRequest, Status,
-    experiments, show_experiment,
+    CheckEvidence, ExperimentAnswer, ExperimentRequest, ExperimentsAnswer, ExperimentsRequest,
+    Status, experiments, show_experiment,
 };
 
 /// Show what was tried, and what came of it
@@ -143,7 +144,7 @@ fn one(answer: &ExperimentAnswer, palette: Palette) -> String {
         let said = if evidence < 0.5 {
             "no evidence".to_owned()
         } else {
-            format!("{} ({}–{})", percent(p), percent(low), percent(high))
+            format!("{} ({:.0}–{:.0})", percent(p), low * 100.0, high * 100.0)
         };
         block.push(block::PREDICTED, said);
     }
@@ -153,7 +154,7 @@ fn one(answer: &ExperimentAnswer, palette: Palette) -> String {
             block.push_more(printable(reason));
         }
         for operation in &ending.operations {
-            let command = operation.command.join(" ");
+            let command = command_line(&operation.command);
             let exit = operation
                 .exit
                 .map_or_else(|| "?".to_owned(), |code| code.to_string());
@@ -164,12 +165,7 @@ fn one(answer: &ExperimentAnswer, palette: Palette) -> String {
             );
         }
         for check in &ending.checks {
-            let (name, passed, failed) = (printable(&check.name), check.passed, check.failed);
-            let verdict = format!("{:?}", check.verdict).to_lowercase();
-            block.push(
-                block::CHECKS,
-                format!("{name} {verdict} · {passed} passed, {failed} failed"),
-            );
+            block.push(block::CHECKS, checked(check));
         }
         if !ending.changed.is_empty() {
             let files: Vec<_> = ending
@@ -184,7 +180,8 @@ fn one(answer: &ExperimentAnswer, palette: Palette) -> String {
     }
     if let Some(learned) = &detail.learned {
         block.push(block::LEARNED, printable(&learned.headline));
-        for insight in learned.insights.iter().take(5) {
+        let more = learned.insights.iter();
+        for insight in more.filter(|it| **it != learned.headline).take(5) {
             block.push_more(printable(insight));
         }
     }
@@ -199,4 +196,14 @@ fn one(answer: &ExperimentAnswer, palette: Palette) -> String {
         block.push(block::DECIDED, said);
     }
     block.render(palette)
+}
+
+/// What a check found: `test pass · 148 passed, 0 failed`.
+fn checked(check: &CheckEvidence) -> String {
+    let verdict = format!("{:?}", check.verdict).to_lowercase();
+    let (name, passed, failed) = (printable(&check.name), check.passed, check.failed);
+    match passed + failed {
+        0 => format!("{name} {verdict}"),
+        _ => format!("{name} {verdict} · {passed} passed, {failed} failed"),
+    }
 }

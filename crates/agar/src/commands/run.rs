@@ -1,6 +1,6 @@
 //! `agar run`: one command in a sandbox of its own, for scripts.
 
-use crate::args::{LimitArgs, ProposalArgs, WallArgs};
+use crate::args::{LimitArgs, NameArgs, ProposalArgs, WallArgs};
 use crate::context::Context;
 use crate::report::Failure;
 use crate::streams::{Lender, Way};
@@ -44,6 +44,10 @@ pub struct RunArgs {
     #[command(flatten)]
     pub proposal: ProposalArgs,
 
+    /// What it is called.
+    #[command(flatten)]
+    pub name: NameArgs,
+
     /// Which walls.
     #[command(flatten)]
     pub walls: WallArgs,
@@ -56,7 +60,9 @@ pub struct RunArgs {
 /// Runs it.
 pub fn run(args: &RunArgs, context: &Context) -> Result<u8, Failure> {
     let request = RunRequest {
-        options: args.walls.options(args.limits, context.environment.agent()),
+        options: args
+            .name
+            .named(args.walls.options(args.limits, context.environment.agent())),
         command: Command::new(args.command.clone()),
         afterwards: match (args.rm, args.keep) {
             (true, _) => Afterwards::Remove,

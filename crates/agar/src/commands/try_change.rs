@@ -3,7 +3,7 @@
 mod decide;
 
 use crate::DONE;
-use crate::args::{LimitArgs, ProposalArgs, WallArgs};
+use crate::args::{LimitArgs, NameArgs, ProposalArgs, WallArgs};
 use crate::context::Context;
 use crate::report::Failure;
 use crate::streams::{Lender, Way};
@@ -65,6 +65,10 @@ pub struct TryArgs {
     #[command(flatten)]
     pub proposal: ProposalArgs,
 
+    /// What it is called.
+    #[command(flatten)]
+    pub name: NameArgs,
+
     /// Which walls.
     #[command(flatten)]
     pub walls: WallArgs,
@@ -103,7 +107,9 @@ pub struct TryAnswer {
 /// Tries it.
 pub fn run(args: &TryArgs, context: &Context) -> Result<u8, Failure> {
     let request = TryRequest {
-        options: args.walls.options(args.limits, context.environment.agent()),
+        options: args
+            .name
+            .named(args.walls.options(args.limits, context.environment.agent())),
         command: Command::new(args.command.clone()),
         proposal: args.proposal.proposal()?,
     };

@@ -200,7 +200,7 @@ mod tests {
         checks     bench 12.75 · 1 new warning: warning: unused import
         failed     tests · shop tests::config fails, and 1 more · 146 passed, 3 failed, 2 skipped, before 148 passed, 1 failed, 2 skipped
                    shop tests::dates
-        undecided  lint (need not pass) · exit 127: its program cannot be run
+        undecided  lint (need not pass) · its program cannot be run: sh: 1: ruff: not found (exit 127)
         ");
     }
 

@@ -71,7 +71,7 @@ pub fn word(status: Status) -> &'static str {
         Status::Running => "running",
         Status::Success => "worked",
         Status::Failure => "failed",
-        Status::Partial => "partly",
+        Status::Partial => "partial",
     }
 }
 

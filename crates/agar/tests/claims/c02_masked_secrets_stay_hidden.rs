@@ -100,6 +100,25 @@ fn masks_hold_in_the_helper_tier() {
 }
 
 #[test]
+fn a_key_deep_in_the_home_is_hidden_once_upkeep_has_seen_it() {
+    let world = world();
+    let deep = world.home().join("clients/one/deploy/keys/id_ed25519");
+    fs_err::create_dir_all(deep.parent().unwrap()).unwrap();
+    fs_err::write(&deep, format!("-----BEGIN PRIVATE KEY-----\n{MARKER}\n")).unwrap();
+    fs_err::write(deep.with_file_name("id_map.rs"), "pub struct IdMap;\n").unwrap();
+    let look = "ls ~/clients/one/deploy/keys; cat ~/clients/one/deploy/keys/*";
+    world.agar(["upkeep"]).success();
+    let seen = world.agar(["run", "--", "/bin/sh", "-c", look]).stdout;
+    assert!(
+        seen.contains("IdMap") && !seen.contains("id_ed25519"),
+        "{seen}"
+    );
+    assert!(!seen.contains(MARKER), "{seen}");
+    let shown = ["run", "--unmask", "id_ed25519", "--", "/bin/sh", "-c", look];
+    assert!(world.agar(shown).success().stdout.contains(MARKER));
+}
+
+#[test]
 fn a_file_that_was_named_can_be_read() {
     let world = world();
     let script = format!("grep -q {MARKER} ~/.npmrc && ! test -e ~/.netrc");

@@ -391,3 +391,75 @@ fn an_experiment_that_is_killed_does_not_stay_running() {
     assert_eq!(listed["experiments"][0]["status"], "failure", "{listed:#}");
     world.assert_nothing_left();
 }
+
+#[test]
+fn the_same_words_are_shown_as_the_same_suggestion() {
+    let world = plain();
+    world.write("a.txt", "one\n");
+    for _ in 0..2 {
+        let script = "echo 'ERROR: there is no table called orders' >&2; exit 1";
+        world.agar([
+            "try",
+            "--discard",
+            "--suggestion",
+            "break it",
+            "--context",
+            r#"{"ticket": "AG-12"}"#,
+            "--",
+            "sh",
+            "-c",
+            script,
+        ]);
+    }
+    let told = json(&world, &["confidence", "break it"]);
+    for similar in told["similar"].as_array().unwrap() {
+        assert!(similar["likeness"].as_f64().unwrap() > 0.99, "{told:#}");
+    }
+    assert_eq!(told["here"], serde_json::json!([2, 0]), "{told:#}");
+    let warned = told["lessons"][0]["sentence"].as_str().unwrap_or_default();
+    assert!(warned.contains("no table called orders"), "{told:#}");
+    let other = json(&world, &["confidence", "upgrade the parser"]);
+    assert_eq!(other["similar"], serde_json::json!([]), "{other:#}");
+}
+
+#[test]
+fn a_check_that_cannot_run_teaches_nothing() {
+    let world = plain();
+    world.write("a.txt", "one\n");
+    world.write(
+        "agar.toml",
+        "[[check]]\nname = 'test'\nrun = 'agar-has-no-such-program -v'\nreport = '-'\nformat = 'pytest'\n",
+    );
+    let outcome = world.agar(["try", "--keep", "--", "sh", "-c", "echo two > a.txt"]);
+    assert_eq!(outcome.status.code(), Some(7), "{}", outcome.stderr);
+    let said = &outcome.stderr;
+    assert!(said.contains("its program cannot be run"), "{said}");
+    assert!(said.contains("agar-has-no-such-program"), "{said}");
+    let lessons = json(&world, &["memory", "lessons"]);
+    assert_eq!(lessons["lessons"], serde_json::json!([]), "{lessons:#}");
+    let shown = json(&world, &["experiments", "show"]);
+    assert_eq!(shown["summary"]["status"], "partial", "{shown:#}");
+}
+
+#[test]
+fn what_a_check_finds_is_not_said_of_the_editor() {
+    let world = plain();
+    world.write("a.txt", "one\n");
+    world.write("move.sh", "sed -i s/one/two/ a.txt\n");
+    world.write(
+        "agar.toml",
+        "[[check]]\nname = 'rows'\nrun = 'grep -q one a.txt || { echo ERROR: column colour is missing; exit 1; }'\n",
+    );
+    let script = "sh ./move.sh && cat a.txt >> target.log && ./again.sh";
+    world.write("again.sh", "#!/bin/sh\ntrue\n");
+    world.sh("chmod +x again.sh").success();
+    let answer = attempt(&world, "move the rows", "at once", script);
+    assert_eq!(status(&answer), "failure", "{answer:#}");
+    let said = sentences(&world, "column colour rows");
+    let lesson = "check `rows` failed after `again.sh`: column colour is missing (1 of 1)";
+    assert!(says(&said, &[lesson]), "{said:#?}");
+    assert!(
+        !says(&said, &["`cat`"]) && !says(&said, &["`sed"]),
+        "{said:#?}"
+    );
+}

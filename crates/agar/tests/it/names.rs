@@ -69,3 +69,18 @@ fn completion_offers_the_names() {
     assert_eq!(world.agar(["ls", "-q"]).success().stdout, "calm-fern\n");
     world.agar(["rm", "--force"]).success();
 }
+
+#[test]
+fn a_run_and_a_try_can_be_given_a_name() {
+    let world = plain();
+    for verb in ["run", "try"] {
+        let name = format!("{verb}-it");
+        world
+            .agar([verb, "--keep", "--name", &name, "--", "true"])
+            .success();
+        world.agar(["exec", &name, "--", "true"]).success();
+        let again = world.agar([verb, "--keep", "--name", &name, "--", "true"]);
+        assert_ne!(again.status.code(), Some(0), "{}", again.stderr);
+        assert!(again.stderr.contains(&name), "{}", again.stderr);
+    }
+}

@@ -47,7 +47,7 @@ fn hidden(text: &mut String, count: u64) {
     if count > 0 {
         let _ = writeln!(
             text,
-            "{count} hidden: expired or retired (--all shows them)"
+            "{count} hidden: expired or retired (`agar memory lessons --all` and `patterns --all` show them)"
         );
     }
 }
@@ -84,11 +84,6 @@ fn pattern_table(patterns: &[Pattern]) -> Table {
         table.row(vec![
             Cell::toned(Tone::Name, short(&pattern.id)),
             Cell::from(percent(pattern.confidence)),
-            Cell::from(format!(
-                "{} of {}",
-                pattern.worked,
-                pattern.worked + pattern.failed
-            )),
             Cell::from(printable(&pattern.sentence).into_owned()),
         ]);
     }
@@ -107,11 +102,6 @@ fn lesson_table(lessons: &[Lesson]) -> Table {
         table.row(vec![
             Cell::toned(Tone::Name, short(&lesson.id)),
             Cell::toned(tone, state),
-            Cell::from(format!(
-                "{} of {}",
-                lesson.failed,
-                lesson.worked + lesson.failed
-            )),
             Cell::from(printable(&lesson.sentence).into_owned()),
         ]);
     }

@@ -80,7 +80,7 @@ pub fn checks_failed() -> Vec<CheckView> {
         },
         CheckView {
             verdict: Verdict::Undecided,
-            reason: Some("exit 127: its program cannot be run".to_owned()),
+            reason: Some("its program cannot be run: sh: 1: ruff: not found (exit 127)".to_owned()),
             must_pass: false,
             base: "the base is live, so there is nothing to compare with".to_owned(),
             base_wall_ms: None,
