@@ -19,14 +19,17 @@ mod view;
 mod watch;
 mod wish;
 
+pub use agar_evolve::dish::ShadowVerdict;
 pub use agar_evolve::outside::Said;
 pub use agar_evolve::search::{Bin, Census, Ended, Health};
 pub use agar_evolve::{Condition, Metrics};
 pub use cells::{
-    CellCreateRequest, CellInfoRequest, CellReloadRequest, CellRestartRequest, CellRollbackRequest,
-    CellRunRequest, CellSaid, CellVersionView, CellVersionsAnswer, CellView, CellsAnswer,
-    CellsRemoveAnswer, CellsRemoveRequest, cell_info, cell_versions, create_cell, list_cells,
-    reload_cell, remove_cells, restart_cell, rollback_cell, run_cell,
+    CellAnswered, CellCreateRequest, CellInfoRequest, CellReloadRequest, CellRestartRequest,
+    CellRollbackRequest, CellRunRequest, CellSaid, CellSendRequest, CellSent, CellShadowRequest,
+    CellVersionView, CellVersionsAnswer, CellView, CellWorkRequest, CellWorked, CellsAnswer,
+    CellsRemoveAnswer, CellsRemoveRequest, ShadowView, cell_info, cell_versions, create_cell,
+    list_cells, reload_cell, remove_cells, restart_cell, rollback_cell, run_cell, send_to_cell,
+    shadow_cell, work_of_cell,
 };
 pub use eval::{Candidate, EvalAnswer, EvalRequest, Scored, eval};
 pub use failure::EvolveError;

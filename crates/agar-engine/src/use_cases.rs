@@ -131,6 +131,24 @@ pub const USE_CASES: &[UseCase] = &[
     ),
     case("run_cell", "evolve-cells-run", "CellRunRequest", "CellSaid"),
     case(
+        "send_to_cell",
+        "evolve-cells-send",
+        "CellSendRequest",
+        "CellSent",
+    ),
+    case(
+        "work_of_cell",
+        "evolve-cells-work",
+        "CellWorkRequest",
+        "CellWorked",
+    ),
+    case(
+        "shadow_cell",
+        "evolve-cells-shadow",
+        "CellShadowRequest",
+        "CellView",
+    ),
+    case(
         "reload_cell",
         "evolve-cells-reload",
         "CellReloadRequest",

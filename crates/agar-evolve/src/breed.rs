@@ -7,12 +7,14 @@ mod cross;
 mod module;
 mod neutral;
 mod numbers;
+mod script;
 mod vary;
 
 pub use self::cross::cross;
 pub use self::module::{cross_modules, mutate_module, reword_module};
 pub use self::neutral::reword;
 pub use self::numbers::{blend, jolt};
+pub use self::script::{cross_scripts, mutate_script};
 pub use self::vary::{Change, vary};
 
 use crate::chance::Chance;

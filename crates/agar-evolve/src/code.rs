@@ -1,4 +1,5 @@
-//! What is inherited: an expression, a WebAssembly module, or numbers for a program of the task's.
+//! What is inherited: an expression, a WebAssembly module, a script, or numbers for a program of the
+//! task's.
 
 use crate::tree::{NotATree, Tree};
 use std::fmt::Write as _;
@@ -10,6 +11,8 @@ pub enum Code {
     Tree(Tree),
     /// A WebAssembly module.
     Module(Vec<u8>),
+    /// JavaScript source.
+    Script(String),
     /// Numbers that a program of the task's works on.
     Numbers(Vec<f64>),
 }
@@ -30,6 +33,7 @@ pub enum NotCode {
 
 const TREE: &str = "tree";
 const MODULE: &str = "module";
+const SCRIPT: &str = "javascript";
 const NUMBERS: &str = "numbers";
 
 impl Code {
@@ -38,6 +42,7 @@ impl Code {
         match self {
             Self::Tree(_) => TREE,
             Self::Module(_) => MODULE,
+            Self::Script(_) => SCRIPT,
             Self::Numbers(_) => NUMBERS,
         }
     }
@@ -47,6 +52,7 @@ impl Code {
         match self {
             Self::Tree(tree) => tree.nodes().len(),
             Self::Module(wasm) => wasm.len(),
+            Self::Script(source) => source.len(),
             Self::Numbers(numbers) => numbers.len(),
         }
     }
@@ -57,6 +63,7 @@ impl Code {
             // Numbers are written in as many digits as it takes to read the same bits.
             Self::Tree(tree) => format!("{} {tree}", tree.arguments()).into_bytes(),
             Self::Module(wasm) => wasm.clone(),
+            Self::Script(source) => source.clone().into_bytes(),
             Self::Numbers(numbers) => numbers.iter().flat_map(|it| it.to_le_bytes()).collect(),
         }
     }
@@ -71,6 +78,10 @@ impl Code {
                 Ok(Self::Tree(Tree::parse(text, arguments)?))
             }
             MODULE => Ok(Self::Module(bytes.to_vec())),
+            SCRIPT => {
+                let text = std::str::from_utf8(bytes).map_err(|_| NotCode::Bytes(SCRIPT))?;
+                Ok(Self::Script(text.to_owned()))
+            }
             NUMBERS => {
                 let (chunks, rest) = bytes.as_chunks::<8>();
                 if !rest.is_empty() {
@@ -93,7 +104,7 @@ impl Code {
     }
 
     /// All of it as text that programs can read: an expression in prefix form, hexadecimal digits,
-    /// or numbers.
+    /// source, or numbers.
     pub fn text(&self) -> String {
         match self {
             Self::Tree(tree) => tree.to_string(),
@@ -101,6 +112,7 @@ impl Code {
                 let _ = write!(text, "{byte:02x}");
                 text
             }),
+            Self::Script(source) => source.clone(),
             Self::Numbers(numbers) => {
                 let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
                 numbers.join(" ")
@@ -113,6 +125,7 @@ impl Code {
         match self {
             Self::Tree(tree) => tree.to_formula(),
             Self::Module(wasm) => format!("a module of {} bytes", wasm.len()),
+            Self::Script(source) => format!("a script of {} bytes", source.len()),
             Self::Numbers(numbers) => {
                 let mut words = String::new();
                 for number in numbers.iter().take(4) {
@@ -135,10 +148,20 @@ mod tests {
 
     proptest! {
         #[test]
-        fn code_survives_being_stored(seed: u64, bytes: Vec<u8>, numbers: Vec<f64>) {
+        fn code_survives_being_stored(
+            seed: u64,
+            bytes: Vec<u8>,
+            source: String,
+            numbers: Vec<f64>,
+        ) {
             let mut chance = crate::Chance::of(&[seed]);
             let tree = crate::breed::grow(&crate::Soil::of(3), 5, &mut chance);
-            for code in [Code::Tree(tree), Code::Module(bytes), Code::Numbers(numbers)] {
+            for code in [
+                Code::Tree(tree),
+                Code::Module(bytes),
+                Code::Script(source),
+                Code::Numbers(numbers),
+            ] {
                 let read = Code::read(code.kind(), &code.bytes()).unwrap();
                 prop_assert_eq!(read.digest(), code.digest());
                 prop_assert_eq!(read.bytes(), code.bytes());
@@ -151,6 +174,7 @@ mod tests {
         assert!(Code::read("song", b"la").is_err());
         assert!(Code::read(TREE, b"1 (add x0)").is_err());
         assert!(Code::read(TREE, &[0xff]).is_err());
+        assert!(Code::read(SCRIPT, &[0xff]).is_err());
         assert!(Code::read(NUMBERS, &[0; 9]).is_err());
     }
 }

@@ -7,11 +7,13 @@
 mod answers;
 mod bins;
 mod circles;
+mod lander;
 mod regression;
 
 pub use self::answers::Answers;
 pub use self::bins::{BinPacking, Instance, Sort, bounds, pack, pack_with};
 pub use self::circles::{CirclePacking, Packing, verify_circles};
+pub use self::lander::Lander;
 pub use self::regression::{Point, Regression};
 
 use crate::breed::{self, Soil};
@@ -153,6 +155,7 @@ impl Bench {
         let genome = match code {
             Code::Tree(tree) => Genome::from_tree(tree, &self.rules),
             Code::Module(wasm) => Genome::from_wasm(wasm, &self.rules),
+            Code::Script(source) => Genome::from_javascript(source, &self.rules),
             Code::Numbers(_) => {
                 let words = "numbers are no program".to_owned();
                 return Err(Invalid::Refused { words });

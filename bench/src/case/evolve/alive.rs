@@ -1,6 +1,6 @@
 //! Many alive at once: what each takes, and whether calls grow slower.
 
-use super::{BARE, COUNTER, incubator};
+use super::{BARE, COUNTER, incubator, peer};
 use crate::case::kib;
 use crate::measure::Samples;
 use crate::table::Row;
@@ -8,48 +8,113 @@ use agar_evolve::{Cell, Engines, Genome, Rules, Spec, Value};
 use anyhow::Result;
 use std::time::Instant;
 
-/// A thousand, ten thousand, a hundred thousand, with memory and without.
+/// In which order the living are called.
+#[derive(Debug, Clone, Copy)]
+enum Order {
+    /// Here and there: each call finds nothing of its cell in the processor's caches.
+    Random,
+    /// One after the other as they were born, which is how batches and generations go.
+    Birth,
+}
+
+impl Order {
+    const fn words(self) -> &'static str {
+        match self {
+            Self::Random => "a call",
+            Self::Birth => "a call, in order of birth",
+        }
+    }
+
+    /// How far it is from one that is called to the next.
+    const fn stride(self) -> usize {
+        match self {
+            Self::Random => 7_919,
+            Self::Birth => 1,
+        }
+    }
+}
+
+const CALLS: usize = 20_000;
+
+/// A hundred to a hundred thousand, with memory and without, beside as many of the bare engine's.
 pub(crate) fn run() -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for (what, text, most) in [("no memory", BARE, 10.0), ("one page", COUNTER, 16.0)] {
         let genome = Genome::from_wat(text, &Rules::tiny())?;
-        let mut least = f64::NAN;
+        let mut least = [f64::NAN; 2];
         for count in [100_usize, 1_000, 10_000, 100_000] {
-            let (memory, maps, calls) = measure(&genome, count)?;
+            let measured = measure(&genome, count)?;
             let name = format!("{count} alive, {what}");
             if count > 100 {
-                rows.push(
-                    Row::value("evolve", &format!("{name}: memory each"), memory, "KiB")
-                        .at_most(most),
-                );
-                rows.push(Row::value(
-                    "evolve",
-                    &format!("{name}: mappings in all"),
-                    maps,
-                    "",
-                ));
+                let (memory, maps) = (measured.memory, measured.mappings);
+                let row = Row::value("evolve", &format!("{name}: memory each"), memory, "KiB");
+                rows.push(row.at_most(most));
+                let mappings = format!("{name}: mappings in all");
+                rows.push(Row::value("evolve", &mappings, maps, ""));
             }
-            let calls = Row::times("evolve", &format!("{name}: a call"), &calls);
-            let calls = Row {
-                unit: "µs",
-                p50: calls.p50 * 1_000.0,
-                p99: calls.p99 * 1_000.0,
-                ..calls
-            };
-            if count == 100 {
-                least = calls.p99;
-                rows.push(calls);
-            } else {
-                let ratio = Some(calls.p99 / least);
-                rows.push(Row { ratio, ..calls }.ratio_at_most(2.0));
+            for ((order, calls), least) in measured.calls.iter().zip(&mut least) {
+                let row = in_microseconds(&format!("{name}: {}", order.words()), calls);
+                rows.push(compared(row, least, Some(2.0)));
             }
         }
+        rows.extend(bare(what, text)?);
     }
     Ok(rows)
 }
 
-/// Kibibytes each, mappings more, and single calls.
-fn measure(genome: &Genome, count: usize) -> Result<(f64, f64, Samples)> {
+/// The bare engine with as many alive, called at random: what a call among many costs at least.
+fn bare(what: &str, text: &str) -> Result<Vec<Row>> {
+    let engine = peer::Bare::crowded(text)?;
+    let mut least = f64::NAN;
+    let mut rows = Vec::new();
+    for count in [100_usize, 100_000] {
+        let mut living = Vec::with_capacity(count);
+        for _ in 0..count {
+            let mut alive = engine.alive()?;
+            alive.once()?;
+            living.push(alive);
+        }
+        let calls = called(&mut living, Order::Random, peer::Alive::once)?;
+        let name = format!("{count} alive, {what}: a call, raw wasmtime");
+        rows.push(compared(in_microseconds(&name, &calls), &mut least, None));
+    }
+    Ok(rows)
+}
+
+/// The row with its p99 as a share of that of the first, which is noted.
+fn compared(row: Row, least: &mut f64, most: Option<f64>) -> Row {
+    if least.is_nan() {
+        *least = row.p99;
+        return row;
+    }
+    let ratio = Some(row.p99 / *least);
+    let row = Row { ratio, ..row };
+    match most {
+        Some(most) => row.ratio_at_most(most),
+        None => row,
+    }
+}
+
+fn in_microseconds(name: &str, calls: &Samples) -> Row {
+    let row = Row::times("evolve", name, calls);
+    Row {
+        unit: "µs",
+        p50: row.p50 * 1_000.0,
+        p99: row.p99 * 1_000.0,
+        ..row
+    }
+}
+
+/// What was seen of so many.
+struct Measured {
+    /// Kibibytes each.
+    memory: f64,
+    /// Mappings more than before.
+    mappings: f64,
+    calls: [(Order, Samples); 2],
+}
+
+fn measure(genome: &Genome, count: usize) -> Result<Measured> {
     let incubator = incubator(Engines::Heavy);
     // The pools and the code are there before anyone lives.
     let first = incubator.create(genome, Spec::default())?;
@@ -61,21 +126,38 @@ fn measure(genome: &Genome, count: usize) -> Result<(f64, f64, Samples)> {
         cells.push(cell);
     }
     let after = (resident()?, mappings()?);
+    let calls = [
+        (Order::Random, called(&mut cells, Order::Random, once)?),
+        (Order::Birth, called(&mut cells, Order::Birth, once)?),
+    ];
+    drop((cells, first));
+    #[expect(clippy::cast_precision_loss, reason = "a count of cells")]
+    let memory = (after.0 - before.0) / count as f64;
+    Ok(Measured {
+        memory,
+        mappings: after.1 - before.1,
+        calls,
+    })
+}
+
+/// Single calls, each timed.
+fn called<T>(
+    living: &mut [T],
+    order: Order,
+    once: impl Fn(&mut T) -> Result<()>,
+) -> Result<Samples> {
     let mut samples = Samples::default();
     let mut at = 0_usize;
-    for _ in 0..20_000 {
-        at = (at + 7_919) % count;
-        let Some(cell) = cells.get_mut(at) else {
+    for _ in 0..CALLS {
+        at = (at + order.stride()) % living.len().max(1);
+        let Some(one) = living.get_mut(at) else {
             continue;
         };
         let begun = Instant::now();
-        once(cell)?;
+        once(one)?;
         samples.push(begun.elapsed());
     }
-    drop((cells, first));
-    #[expect(clippy::cast_precision_loss, reason = "a count of cells")]
-    let each = (after.0 - before.0) / count as f64;
-    Ok((each, after.1 - before.1, samples))
+    Ok(samples)
 }
 
 /// One call; of a cell with memory one that touches it.

@@ -6,6 +6,9 @@
 
 mod act;
 mod keep;
+mod load;
+mod post;
+mod shadow;
 mod view;
 
 pub use act::{
@@ -13,7 +16,12 @@ pub use act::{
     CellSaid, CellsRemoveAnswer, CellsRemoveRequest, create_cell, reload_cell, remove_cells,
     restart_cell, rollback_cell, run_cell,
 };
+pub use post::{
+    CellAnswered, CellSendRequest, CellSent, CellWorkRequest, CellWorked, send_to_cell,
+    work_of_cell,
+};
+pub use shadow::{CellShadowRequest, shadow_cell};
 pub use view::{
-    CellInfoRequest, CellVersionView, CellVersionsAnswer, CellView, CellsAnswer, cell_info,
-    cell_versions, list_cells,
+    CellInfoRequest, CellVersionView, CellVersionsAnswer, CellView, CellsAnswer, ShadowView,
+    cell_info, cell_versions, list_cells,
 };

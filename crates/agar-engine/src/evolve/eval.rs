@@ -37,6 +37,8 @@ pub struct Candidate {
     pub wat: Option<String>,
     /// A module in hexadecimal digits.
     pub wasm: Option<String>,
+    /// JavaScript source.
+    pub javascript: Option<String>,
     /// Numbers for a program of the task's.
     pub numbers: Option<Vec<f64>>,
 }
@@ -117,29 +119,48 @@ fn unreadable(candidate: &Candidate, why: &str) -> Scored {
 
 /// The code of a candidate, or why there is none.
 pub(super) fn code(candidate: &Candidate, arguments: u16) -> Result<Code, String> {
-    let forms = (
-        &candidate.formula,
-        &candidate.tree,
-        &candidate.wat,
-        &candidate.wasm,
-        &candidate.numbers,
-    );
-    match forms {
-        (Some(formula), None, None, None, None) => {
-            let tree = Tree::formula(formula).map_err(|error| error.to_string())?;
-            let tree = Tree::new(arguments, tree.nodes().to_vec());
-            tree.map(Code::Tree).map_err(|error| error.to_string())
-        }
-        (None, Some(tree), None, None, None) => Tree::parse(tree, arguments)
-            .map(Code::Tree)
-            .map_err(|error| error.to_string()),
-        (None, None, Some(text), None, None) => tables::module(text.as_bytes())
-            .map(Code::Module)
-            .map_err(|error| error.to_string()),
-        (None, None, None, Some(digits), None) => tables::unhex(digits)
-            .map(Code::Module)
-            .map_err(|error| error.to_string()),
-        (None, None, None, None, Some(numbers)) => Ok(Code::Numbers(numbers.clone())),
-        _ => Err("give exactly one of `formula`, `tree`, `wat`, `wasm` and `numbers`".to_owned()),
+    let Candidate {
+        id: _,
+        formula,
+        tree,
+        wat,
+        wasm,
+        javascript,
+        numbers,
+    } = candidate;
+    let mut forms = Vec::new();
+    if let Some(formula) = formula {
+        forms.push(of_formula(formula, arguments));
     }
+    if let Some(tree) = tree {
+        let tree = Tree::parse(tree, arguments).map(Code::Tree);
+        forms.push(tree.map_err(|error| error.to_string()));
+    }
+    if let Some(text) = wat {
+        let module = tables::module(text.as_bytes()).map(Code::Module);
+        forms.push(module.map_err(|error| error.to_string()));
+    }
+    if let Some(digits) = wasm {
+        let module = tables::unhex(digits).map(Code::Module);
+        forms.push(module.map_err(|error| error.to_string()));
+    }
+    if let Some(source) = javascript {
+        forms.push(Ok(Code::Script(source.clone())));
+    }
+    if let Some(numbers) = numbers {
+        forms.push(Ok(Code::Numbers(numbers.clone())));
+    }
+    match (forms.pop(), forms.is_empty()) {
+        (Some(code), true) => code,
+        (Some(_), false) | (None, _) => Err(FORMS.to_owned()),
+    }
+}
+
+const FORMS: &str =
+    "give exactly one of `formula`, `tree`, `wat`, `wasm`, `javascript` and `numbers`";
+
+fn of_formula(formula: &str, arguments: u16) -> Result<Code, String> {
+    let tree = Tree::formula(formula).map_err(|error| error.to_string())?;
+    let tree = Tree::new(arguments, tree.nodes().to_vec());
+    tree.map(Code::Tree).map_err(|error| error.to_string())
 }

@@ -127,6 +127,9 @@ pub enum EvolveError {
     /// The code of a cell was refused.
     #[error(transparent)]
     Genome(#[from] agar_evolve::GenomeError),
+    /// The code of a cell could not be compiled.
+    #[error(transparent)]
+    Compile(Box<crate::compile::CompileError>),
     /// The code of a cell could not be swapped.
     #[error("the cell goes on as it was: the new code failed at the step `{step}`: {why}")]
     Swap {
@@ -180,6 +183,7 @@ impl Fault for EvolveError {
             Self::NoTls => Kind::Unsupported,
             Self::Cell(fault) | Self::Swap { why: fault, .. } => fault.kind(),
             Self::Genome(fault) => fault.kind(),
+            Self::Compile(fault) => fault.kind(),
             Self::Revive { source, .. } => source.kind(),
             Self::NoSuchSearch { .. }
             | Self::NoSuchCell { .. }
@@ -215,6 +219,7 @@ impl Fault for EvolveError {
             Self::Leaves { .. } => command("agar evolve run FILE --allow-outside".to_owned()),
             Self::NoTls => command("cargo install --path crates/agar --features tls".to_owned()),
             Self::Over { name } => command(format!("agar evolve resume {name} --generations 200")),
+            Self::Compile(fault) => fault.remedy(),
             Self::Nobody { name } | Self::Working { name } => {
                 command(format!("agar evolve status {name}"))
             }

@@ -4,13 +4,16 @@
 //! a search that is taken up again reads nothing but its own record. It is kept as TOML, in which
 //! numbers come back with the bits they went in with.
 
+mod programs;
+
+use self::programs::{answers, lander, program};
 use super::failure::EvolveError;
 use super::outside::OutsideWish;
-use super::tables::{bins, hex, module, regression, unhex};
+use super::tables::{bins, hex, regression};
 use agar_core::seam::Clock;
 use agar_evolve::search::Plan;
-use agar_evolve::task::{Answers, Bench, BinPacking, CirclePacking, Regression, Sort, Task};
-use agar_evolve::{Code, Incubator, Limits, Rules, Settings, Tree};
+use agar_evolve::task::{Bench, BinPacking, CirclePacking, Regression, Sort, Task};
+use agar_evolve::{Incubator, Limits, Rules, Settings, Tree};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::Arc;
@@ -121,12 +124,28 @@ pub enum TaskWish {
     Answers {
         /// Questions and answers.
         cases: Vec<Case>,
-        /// Files of modules to begin with, in WebAssembly or its text format.
+        /// Files of modules to begin with: WebAssembly, its text format, or JavaScript (`.js`).
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         modules: Vec<String>,
         /// The modules themselves, in hexadecimal digits.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         code: Vec<String>,
+    },
+    /// A game, landing on the moon, for bots: `evaluate` is told height, speed and fuel as JSON, and
+    /// answers a thrust from 0 to 1.
+    Lander {
+        /// Files of bots to begin with, as for `answers`.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        bots: Vec<String>,
+        /// The bots themselves, in hexadecimal digits.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        code: Vec<String>,
+        /// How many games each plays.
+        #[serde(default = "eight")]
+        games: usize,
+        /// The score from which on it counts as solved, if every game ended in a landing.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        goal: Option<f64>,
     },
 }
 
@@ -168,6 +187,10 @@ const fn forty() -> usize {
 
 const fn five_hundred() -> usize {
     500
+}
+
+const fn eight() -> usize {
+    8
 }
 
 const fn twenty_six() -> usize {
@@ -301,6 +324,7 @@ impl TaskWish {
             Self::BinPacking { .. } => "bin_packing",
             Self::CirclePacking { .. } => "circle_packing",
             Self::Answers { .. } => "answers",
+            Self::Lander { .. } => "lander",
         }
     }
 
@@ -322,14 +346,14 @@ impl TaskWish {
                 }
             }
             Self::CirclePacking { .. } => {}
-            Self::Answers { modules, code, .. } => {
+            Self::Answers { modules, code, .. }
+            | Self::Lander {
+                bots: modules,
+                code,
+                ..
+            } => {
                 for name in std::mem::take(modules) {
-                    let path = beside.join(name);
-                    let bytes = fs_err::read(&path).map_err(|source| EvolveError::Unreadable {
-                        path: path.clone(),
-                        source,
-                    })?;
-                    code.push(hex(&module(&bytes)?));
+                    code.push(hex(&program(&beside.join(name))?));
                 }
             }
         }
@@ -394,6 +418,9 @@ impl TaskWish {
             }
             Self::CirclePacking { circles, goal } => Ok(Arc::new(packing(*circles, *goal)?)),
             Self::Answers { cases, code, .. } => Ok(Arc::new(answers(cases, code)?)),
+            Self::Lander {
+                code, games, goal, ..
+            } => Ok(Arc::new(lander(code, *games, *goal, seed)?)),
         }
     }
 }
@@ -404,25 +431,6 @@ fn staged(task: Regression, cascade: Option<Cascade>) -> Regression {
         Some(stage) => task.with_cascade(stage.cases, stage.least),
         None => task,
     }
-}
-
-/// Questions and the modules to begin with.
-fn answers(cases: &[Case], code: &[String]) -> Result<Answers, EvolveError> {
-    if cases.is_empty() || code.is_empty() {
-        let why = "`answers` needs `cases`, and `modules` to begin with";
-        return Err(EvolveError::Task(why.to_owned()));
-    }
-    let cases = cases.iter().map(|case| {
-        (
-            case.question.clone().into_bytes(),
-            case.answer.clone().into_bytes(),
-        )
-    });
-    let seeds: Result<Vec<Code>, EvolveError> = code
-        .iter()
-        .map(|digits| Ok(Code::Module(unhex(digits)?)))
-        .collect();
-    Ok(Answers::new(cases.collect(), seeds?))
 }
 
 /// So many circles, solved from this sum on.

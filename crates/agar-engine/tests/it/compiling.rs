@@ -17,6 +17,35 @@ const SQUARE_RUST: &str = "#![no_std]\n\
     #[panic_handler] fn panic(_: &core::panic::PanicInfo) -> ! { loop {} }\n\
     #[unsafe(no_mangle)] pub extern \"C\" fn square(x: i32) -> i32 { x.wrapping_mul(x) }\n";
 
+/// A counter with memory of its own: what genomes in these languages look like.
+const COUNTER_C: &str = "static unsigned char room[64]; static long long sum;\n\
+    int alloc(int length) { return length <= 64 ? (int)room : 0; }\n\
+    static long long out(void) {\n\
+      for (int i = 0; i < 8; i++) room[i] = (unsigned long long)sum >> (8 * i);\n\
+      return (long long)(int)room << 32 | 8; }\n\
+    long long step(unsigned char *at, int length) {\n\
+      for (int i = 0; i < length; i++) sum += at[i];\n\
+      return out(); }\n\
+    long long save(void) { return out(); }\n\
+    int load(unsigned char *at, int length, int schema) {\n\
+      sum = 0;\n\
+      for (int i = 0; i < length; i++) sum |= (long long)at[i] << (8 * i);\n\
+      return 0; }\n";
+const COUNTER_RUST: &str = "#![no_std]\n\
+    #[panic_handler] fn panic(_: &core::panic::PanicInfo) -> ! { loop {} }\n\
+    static mut ROOM: [u8; 64] = [0; 64]; static mut SUM: i64 = 0;\n\
+    #[unsafe(no_mangle)] pub extern \"C\" fn alloc(_: i32) -> *mut u8 { &raw mut ROOM as *mut u8 }\n\
+    fn out() -> i64 { unsafe {\n\
+      let room = &raw mut ROOM as *mut u8;\n\
+      room.copy_from(SUM.to_le_bytes().as_ptr(), 8);\n\
+      ((room as usize as i64) << 32) | 8 } }\n\
+    #[unsafe(no_mangle)] pub unsafe extern \"C\" fn step(at: *const u8, length: usize) -> i64 { unsafe {\n\
+      for i in 0..length { SUM += i64::from(*at.add(i)); } }\n\
+      out() }\n\
+    #[unsafe(no_mangle)] pub extern \"C\" fn save() -> i64 { out() }\n\
+    #[unsafe(no_mangle)] pub unsafe extern \"C\" fn load(at: *const [u8; 8], _: i32, _: i32) -> i32 {\n\
+      unsafe { SUM = i64::from_le_bytes(*at); } 0 }\n";
+
 /// Compiles with whatever this machine has, which need not be on a bare path.
 fn compiled(desk: &Desk, language: Compiled, source: &str) -> Result<Vec<u8>, CompileError> {
     let rustc = std::process::Command::new("rustc")
@@ -42,6 +71,20 @@ fn square(module: &[u8]) -> Vec<Value> {
     cell.call("square", &[Value::I32(12)]).unwrap()
 }
 
+/// Counts in a cell, sleeps, and goes on in another one.
+fn counts(module: &[u8]) {
+    let genome = Genome::from_wasm(module, &Rules::default()).unwrap();
+    let clock = Arc::new(FixedClock::default());
+    let incubator = Incubator::new(&Settings::default(), clock);
+    let mut cell = incubator.create(&genome, Spec::default()).unwrap();
+    assert_eq!(cell.step(&[200, 100]).unwrap(), 300_i64.to_le_bytes());
+    cell.hibernate().unwrap();
+    let state = cell.save().unwrap();
+    let mut other = incubator.create(&genome, Spec::default()).unwrap();
+    other.load(&state).unwrap();
+    assert_eq!(other.step(&[1]).unwrap(), 301_i64.to_le_bytes());
+}
+
 #[test]
 fn c_becomes_a_genome() {
     let desk = Desk::new();
@@ -51,6 +94,7 @@ fn c_becomes_a_genome() {
         }
         module => assert_eq!(square(&module.unwrap()), [Value::I32(144)]),
     }
+    counts(&compiled(&desk, Compiled::C, COUNTER_C).unwrap());
     let wrong = compiled(&desk, Compiled::C, "int square(int x) { return y; }").unwrap_err();
     assert_eq!(wrong.kind(), Kind::Invalid);
     assert!(wrong.to_string().contains('y'), "{wrong}");
@@ -66,6 +110,7 @@ fn rust_becomes_a_genome() {
         }
         module => assert_eq!(square(&module.unwrap()), [Value::I32(144)]),
     }
+    counts(&compiled(&desk, Compiled::Rust, COUNTER_RUST).unwrap());
     let wrong = compiled(&desk, Compiled::Rust, "fn main() { nonsense }").unwrap_err();
     assert_eq!(wrong.kind(), Kind::Invalid);
     desk.assert_all_gone();

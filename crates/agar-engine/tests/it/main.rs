@@ -16,6 +16,7 @@ mod learning;
 mod living;
 mod pooling;
 mod process_cells;
+mod programs;
 mod promoting;
 mod recording;
 mod running;

@@ -1,48 +1,14 @@
 //! Individuals in processes: whatever they do, it ends with a name, and nothing of it is left.
 
 use crate::desk::Desk;
-use agar_core::limits::Limits as Walls;
-use agar_engine::SandboxOptions;
+use crate::programs::{COUNTER, DAEMON, DEAF, EXIT, FLOOD, FORK_BOMB, OPEN, SPIN, limits, walls};
 use agar_engine::process_cell::Sandboxes;
 use agar_evolve::{CellError, Condition, Language, Limits, ProcessCell};
 use std::sync::Arc;
-use std::time::Duration;
-
-const COUNTER: &str = r#"
-total = 0
-def evaluate(case):
-    return case[::-1]
-def step(message):
-    global total
-    total += int(message)
-    print("not an answer")
-    return str(total).encode()
-def save():
-    return str(total).encode()
-def load(state, schema):
-    global total
-    total = int(state)
-"#;
-
-fn limits(seconds: u64) -> Limits {
-    Limits {
-        wall: Some(Duration::from_secs(seconds)),
-        output_bytes: 1_000,
-        state_bytes: 1_000,
-        ..Limits::default()
-    }
-}
 
 fn cell(desk: &Desk, code: &str, limits: Limits) -> Result<ProcessCell, CellError> {
     let engine = desk.engine();
-    let options = SandboxOptions {
-        limits: Walls {
-            processes: Some(20),
-            ..Walls::default()
-        },
-        ..SandboxOptions::default()
-    };
-    let launcher = Sandboxes::of_language(&engine, options, Language::Python);
+    let launcher = Sandboxes::of_language(&engine, walls(20), Language::Python);
     ProcessCell::new(Arc::new(launcher), code.as_bytes(), limits)
 }
 
@@ -72,14 +38,7 @@ fn a_process_keeps_state_sleeps_and_swaps_its_code() {
 #[test]
 fn a_hostile_process_ends_with_a_name_and_leaves_nothing() {
     let desk = Desk::new();
-    let spin = "def evaluate(case):\n    while True: pass\n";
-    let deaf = "import signal, time\nfor s in range(1, 65):\n    try: signal.signal(s, signal.SIG_IGN)\n    except (OSError, ValueError): pass\ndef evaluate(case):\n    while True: time.sleep(1)\n";
-    let fork = "import os\ndef evaluate(case):\n    while True:\n        try: os.fork()\n        except OSError: pass\n";
-    let daemon = "import os, time\ndef evaluate(case):\n    if os.fork() == 0:\n        os.setsid()\n        if os.fork() == 0:\n            while True: time.sleep(1)\n        os._exit(0)\n    return b'left one'\n";
-    let open = "import os\nkept = []\ndef evaluate(case):\n    while True: kept.append(os.open('/dev/null', os.O_RDONLY))\n";
-    let flood = "def evaluate(case):\n    return b'x' * 100000\n";
-    let gone = "import os\ndef evaluate(case):\n    os._exit(3)\n";
-    for (name, code) in [("spin", spin), ("deaf", deaf), ("fork", fork)] {
+    for (name, code) in [("spin", SPIN), ("deaf", DEAF), ("fork", FORK_BOMB)] {
         let mut cell = cell(&desk, code, limits(10)).unwrap();
         let ended = cell.evaluate(b"x").unwrap_err();
         let late = matches!(ended, CellError::Deadline { .. } | CellError::Gone);
@@ -87,15 +46,15 @@ fn a_hostile_process_ends_with_a_name_and_leaves_nothing() {
         assert_eq!(cell.condition(), Condition::Crashed, "{name}");
     }
     desk.assert_all_gone();
-    let mut left = cell(&desk, daemon, limits(60)).unwrap();
+    let mut left = cell(&desk, DAEMON, limits(60)).unwrap();
     assert_eq!(left.evaluate(b"x").unwrap(), b"left one");
     left.end();
     desk.assert_all_gone();
-    let ended = cell(&desk, open, limits(60)).unwrap().evaluate(b"x");
+    let ended = cell(&desk, OPEN, limits(60)).unwrap().evaluate(b"x");
     assert!(matches!(ended, Err(CellError::Refused(_))), "{ended:?}");
-    let ended = cell(&desk, flood, limits(60)).unwrap().evaluate(b"x");
+    let ended = cell(&desk, FLOOD, limits(60)).unwrap().evaluate(b"x");
     assert_eq!(ended, Err(CellError::Output { limit: 1_000 }));
-    let ended = cell(&desk, gone, limits(60)).unwrap().evaluate(b"x");
+    let ended = cell(&desk, EXIT, limits(60)).unwrap().evaluate(b"x");
     assert_eq!(ended, Err(CellError::Gone));
     desk.assert_all_gone();
 }

@@ -2,30 +2,17 @@
 //! ends with a name, and the host has the processes and descriptors that it had before.
 
 use crate::desk::Desk;
-use agar_core::limits::Limits as Walls;
-use agar_engine::SandboxOptions;
+use crate::programs::{
+    COUNTER, DAEMON, DEAF, EXIT, FLOOD, FORK_BOMB, OPEN, SPIN, limits, named, walls,
+};
 use agar_engine::process_cell::Sandboxes;
-use agar_evolve::{CellError, Condition, Language, Launcher, Limits, ProcessCell};
+use agar_evolve::{CellError, Condition, Language, Launcher, ProcessCell};
 use agar_testkit::leaks;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-const COUNTER: &str = "
-SCHEMA = 1
-total = 0
-def step(message):
-    global total
-    total += int(message)
-    return str(total).encode()
-def save():
-    return str(total).encode()
-def load(state, schema):
-    global total
-    total = int(state)
-";
-
-/// The same for Node, in the words of JavaScript cells.
+/// A counter for Node, in the words of JavaScript cells.
 const NODE_COUNTER: &str = "
 const SCHEMA = 1;
 let total = 0;
@@ -38,24 +25,8 @@ function load(state, schema) {
 }
 ";
 
-fn limits(seconds: u64) -> Limits {
-    Limits {
-        wall: Some(Duration::from_secs(seconds)),
-        output_bytes: 1_000,
-        state_bytes: 1_000,
-        ..Limits::default()
-    }
-}
-
 fn warm(desk: &Desk, language: Language) -> Arc<dyn Launcher> {
-    let options = SandboxOptions {
-        limits: Walls {
-            processes: Some(60),
-            ..Walls::default()
-        },
-        ..SandboxOptions::default()
-    };
-    Sandboxes::warm(&desk.engine(), options, language, &[])
+    Sandboxes::warm(&desk.engine(), walls(60), language, &[])
 }
 
 fn cell(launcher: &Arc<dyn Launcher>, code: &str, seconds: u64) -> ProcessCell {
@@ -89,6 +60,11 @@ fn closed_since(before: &BTreeSet<(String, String)>) {
         assert!(Instant::now() < patience, "still open: {left:?}");
         std::thread::yield_now();
     }
+}
+
+fn has_node() -> bool {
+    let told = std::process::Command::new("node").arg("-v").output();
+    told.is_ok()
 }
 
 fn nothing_is_left(desk: &Desk) {
@@ -125,19 +101,14 @@ fn forks_of_one_zygote_keep_their_own_state() {
 
 /// Each with what it is expected to end with, when asked once with these seconds.
 const HOSTILE: &[(&str, u64, &str)] = &[
-    ("def evaluate(case):\n    while True: pass\n", 5, "deadline"),
-    (
-        "import signal, time\nfor s in range(1, 65):\n    try: signal.signal(s, signal.SIG_IGN)\n    except (OSError, ValueError): pass\ndef evaluate(case):\n    while True: time.sleep(1)\n",
-        5,
-        "deadline",
-    ),
+    (SPIN, 5, "deadline"),
+    (DEAF, 5, "deadline"),
+    (DAEMON, 60, "answer"),
+    (OPEN, 60, "refused"),
+    (FLOOD, 60, "output"),
+    (EXIT, 60, "gone"),
     (
         "import os, signal, time\ndef evaluate(case):\n    for _ in range(20):\n        if os.fork() == 0:\n            signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))\n            while True: time.sleep(1)\n    return b'a crowd'\n",
-        60,
-        "answer",
-    ),
-    (
-        "import os, time\ndef evaluate(case):\n    if os.fork() == 0:\n        os.setsid()\n        if os.fork() == 0:\n            while True: time.sleep(1)\n        os._exit(0)\n    return b'left one'\n",
         60,
         "answer",
     ),
@@ -147,38 +118,11 @@ const HOSTILE: &[(&str, u64, &str)] = &[
         "answer",
     ),
     (
-        "import os\nkept = []\ndef evaluate(case):\n    while True: kept.append(os.open('/dev/null', os.O_RDONLY))\n",
-        60,
-        "refused",
-    ),
-    (
-        "def evaluate(case):\n    return b'x' * 100000\n",
-        60,
-        "output",
-    ),
-    (
         "import os\ndef evaluate(case):\n    while True:\n        for fd in range(3, 20):\n            try: os.write(fd, b'x' * 65536)\n            except OSError: pass\n",
         60,
         "convention",
     ),
-    (
-        "import os\ndef evaluate(case):\n    os._exit(3)\n",
-        60,
-        "gone",
-    ),
 ];
-
-fn named(ended: &Result<Vec<u8>, CellError>) -> &'static str {
-    match ended {
-        Ok(_) => "answer",
-        Err(CellError::Deadline { .. }) => "deadline",
-        Err(CellError::Refused(_)) => "refused",
-        Err(CellError::Output { .. }) => "output",
-        Err(CellError::Gone) => "gone",
-        Err(CellError::Convention { .. }) => "convention",
-        Err(_) => "something else",
-    }
-}
 
 #[test]
 fn a_hostile_fork_ends_with_a_name_and_its_siblings_go_on() {
@@ -209,8 +153,7 @@ fn a_hostile_fork_ends_with_a_name_and_its_siblings_go_on() {
 fn a_fork_bomb_ends_with_its_zygote_and_the_next_one_comes_up() {
     let desk = Desk::new();
     let zygote = warm(&desk, Language::Python);
-    let bomb = "import os\ndef evaluate(case):\n    while True:\n        try: os.fork()\n        except OSError: pass\n";
-    let mut hostile = cell(&zygote, bomb, 10);
+    let mut hostile = cell(&zygote, FORK_BOMB, 10);
     let ended = hostile.evaluate(b"x");
     assert!(["deadline", "gone"].contains(&named(&ended)), "{ended:?}");
     drop(hostile);
@@ -240,11 +183,7 @@ fn a_zygote_that_is_gone_is_started_again() {
 fn node_keeps_state_swaps_its_code_and_has_the_next_one_ready() {
     let before = descriptors();
     let desk = Desk::new();
-    if std::process::Command::new("node")
-        .arg("-v")
-        .output()
-        .is_err()
-    {
+    if !has_node() {
         agar_testkit::skip!("node", "Node is not installed");
     }
     let node = warm(&desk, Language::Node);
@@ -270,11 +209,7 @@ fn node_keeps_state_swaps_its_code_and_has_the_next_one_ready() {
 #[test]
 fn hostile_node_ends_with_a_name_and_leaves_nothing() {
     let desk = Desk::new();
-    if std::process::Command::new("node")
-        .arg("-v")
-        .output()
-        .is_err()
-    {
+    if !has_node() {
         agar_testkit::skip!("node", "Node is not installed");
     }
     let node = warm(&desk, Language::Node);

@@ -6,9 +6,10 @@
 
 use super::{Dish, DishError};
 use crate::cell::Swap;
+use serde::{Deserialize, Serialize};
 
 /// When a variant may take over; the seed's numbers.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Shadow {
     /// After how many comparisons.
     pub comparisons: u64,
@@ -29,7 +30,7 @@ impl Default for Shadow {
 }
 
 /// What was seen of a variant so far.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Comparison {
     /// Messages that both were given.
     pub asked: u64,
@@ -42,7 +43,8 @@ pub struct Comparison {
 }
 
 /// What is to become of a variant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ShadowVerdict {
     /// It has not been compared often enough.
     Wait,

@@ -188,6 +188,9 @@ fn crossed(plan: &Plan, parents: (&Code, &Code), chance: &mut Chance) -> Option<
         (Code::Module(mother), Code::Module(father)) => {
             Code::Module(breed::cross_modules(mother, father, chance)?)
         }
+        (Code::Script(mother), Code::Script(father)) => {
+            Code::Script(breed::cross_scripts(mother, father, chance)?)
+        }
         _ => return None,
     };
     Some((code, Origin::Crossover, "crossover"))
@@ -198,7 +201,7 @@ fn reworded(plan: &Plan, parent: &Code, chance: &mut Chance) -> Option<Made> {
     let code = match parent {
         Code::Tree(tree) => Code::Tree(breed::reword(&plan.soil, tree, chance)),
         Code::Module(wasm) => Code::Module(breed::reword_module(wasm, chance)?),
-        Code::Numbers(_) => return None,
+        Code::Script(_) | Code::Numbers(_) => return None,
     };
     Some((code, Origin::Neutral, "neutral"))
 }
@@ -213,6 +216,10 @@ fn changed(plan: &Plan, task: &dyn Task, parent: &Code, chance: &mut Chance) -> 
         Code::Module(wasm) => {
             let child = breed::mutate_module(wasm, chance).unwrap_or_else(|| wasm.clone());
             (Code::Module(child), Origin::Mutation, "module")
+        }
+        Code::Script(source) => {
+            let child = breed::mutate_script(source, chance);
+            (Code::Script(child), Origin::Mutation, "literal")
         }
         Code::Numbers(numbers) => {
             let numbers = breed::jolt(numbers, (task.bounds(), task.block()), chance);

@@ -4,6 +4,8 @@
 #[cfg(feature = "native")]
 mod agreement;
 #[cfg(test)]
+mod baseline;
+#[cfg(test)]
 mod cheating;
 #[cfg(test)]
 mod containment;
@@ -17,6 +19,8 @@ mod dormant;
 mod evolving;
 #[cfg(test)]
 mod fire;
+#[cfg(test)]
+mod games;
 #[cfg(test)]
 mod genomes;
 #[cfg(test)]

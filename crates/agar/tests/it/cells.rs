@@ -20,6 +20,18 @@ const FILES: [(&str, &str); 3] = [
     ),
 ];
 
+const BOTS: [(&str, &str); 2] = [
+    (
+        "bot.js",
+        include_str!("../../../../examples/game-bot/bot.js"),
+    ),
+    (
+        "careful.js",
+        include_str!("../../../../examples/game-bot/careful.js"),
+    ),
+];
+
+const BOTS_README: &str = include_str!("../../../../examples/game-bot/README.md");
 const README: &str = include_str!("../../../../examples/live-counter/README.md");
 
 fn with_counter() -> World {
@@ -42,10 +54,9 @@ fn said(world: &World, words: &[&str]) -> String {
     world.agar(line).success().stdout
 }
 
-#[test]
-fn the_example_does_what_its_readme_says() {
-    let world = with_counter();
-    let block = README.split("```console\n").nth(1).unwrap();
+/// Types the commands of a README's first block and compares what it shows.
+fn follow(readme: &str, world: &World) -> usize {
+    let block = readme.split("```console\n").nth(1).unwrap();
     let block = block.split("```").next().unwrap();
     let mut lines = block.lines().peekable();
     let mut commands = 0;
@@ -58,7 +69,121 @@ fn the_example_does_what_its_readme_says() {
         }
         commands += 1;
     }
-    assert!(commands >= 8);
+    commands
+}
+
+#[test]
+fn the_examples_do_what_their_readmes_say() {
+    let world = with_counter();
+    assert!(follow(README, &world) >= 8);
+    for (name, text) in BOTS {
+        world.write(name, text);
+    }
+    assert!(follow(BOTS_README, &world) >= 8);
+}
+
+#[test]
+fn a_script_is_a_cell_whose_source_is_swapped_while_it_lives() {
+    let world = plain();
+    let counter = "let sum = 0;
+        const step = (message) => { sum += Number(message); return sum; };
+        const save = () => String(sum);
+        const load = (state) => { sum = Number(state); };";
+    world.write("counter.js", counter);
+    world.write(
+        "tenfold.js",
+        counter.replace("Number(message)", "10 * Number(message)"),
+    );
+    world.write("broken.js", "this is no JavaScript");
+    let made = cells(&world, &["create", "counter", "counter.js"]);
+    cells(&world, &["run", "counter", "5"]);
+    let swapped = cells(&world, &["reload", "counter", "tenfold.js"]);
+    assert_ne!(made["genome"], swapped["genome"]);
+    assert_eq!(said(&world, &["counter", "1"]), "15\n");
+    let reload = ["evolve", "cells", "reload", "counter", "broken.js"];
+    world.agar(reload).expect_code(1);
+    assert_eq!(said(&world, &["counter", "1"]), "25\n");
+    let versions = cells(&world, &["versions", "counter"]);
+    assert_eq!(versions["versions"][0]["genome"], made["genome"]);
+    assert_eq!(versions["versions"][1]["parents"][0], made["genome"]);
+    cells(&world, &["rollback", "counter", "1"]);
+    assert_eq!(said(&world, &["counter", "1"]), "6\n");
+}
+
+#[test]
+fn messages_wait_and_are_answered_in_order_each_once() {
+    let world = with_counter();
+    cells(&world, &["create", "counter", "counter.wat"]);
+    for (number, message) in ["1", "2", "3"].iter().enumerate() {
+        let sent = cells(&world, &["send", "counter", message]);
+        assert_eq!(sent["ticket"], number + 1);
+        assert_eq!(sent["cell"]["waiting"], number + 1);
+    }
+    let first = cells(&world, &["work", "counter", "--most", "2"]);
+    assert_eq!(first["answers"][0]["text"], "1");
+    assert_eq!(first["answers"][1]["text"], "3");
+    assert_eq!(first["cell"]["waiting"], 1);
+    // Other code answers what waits, from the state that the old one left.
+    cells(&world, &["reload", "counter", "double.wat"]);
+    let rest = world.agar(["evolve", "cells", "work", "counter"]).success();
+    assert_eq!(rest.stdout, "3 9\n");
+    let none = cells(&world, &["work", "counter"]);
+    assert_eq!(none["answers"].as_array().map(Vec::len), Some(0));
+    assert_eq!(
+        cells(&world, &["info", "counter"])["metrics"]["messages"],
+        3
+    );
+}
+
+#[test]
+fn a_variant_in_the_shadow_takes_over_when_it_says_the_same_and_is_gone_when_not() {
+    let world = with_counter();
+    let same = FILES[0].1.replace("A counter", "Also a counter");
+    world.write("same.wat", same);
+    cells(&world, &["create", "counter", "counter.wat"]);
+    said(&world, &["counter", "5"]);
+    let shadowed = cells(
+        &world,
+        &["shadow", "counter", "same.wat", "--comparisons", "3"],
+    );
+    assert_eq!(shadowed["shadow"]["asked"], 0);
+    assert_eq!(shadowed["total_versions"], 1);
+    let run = |message: &str| cells(&world, &["run", "counter", message]);
+    assert_eq!(run("1")["shadow"], "wait");
+    cells(&world, &["send", "counter", "1"]);
+    cells(&world, &["work", "counter"]);
+    let seen = &cells(&world, &["info", "counter"])["shadow"];
+    assert_eq!((&seen["asked"], &seen["same"]), (&2.into(), &2.into()));
+    let listed = cells(&world, &["ls"]);
+    assert_eq!(listed["cells"].as_array().map(Vec::len), Some(1));
+    let last = run("1");
+    assert_eq!(
+        (&last["shadow"], &last["text"]),
+        (&"promote".into(), &"8".into())
+    );
+    assert_eq!(last["cell"]["total_versions"], 2);
+    assert_eq!(last["cell"]["shadow"], Value::Null);
+    // One that counts otherwise is compared, and never heard of.
+    cells(
+        &world,
+        &["shadow", "counter", "double.wat", "--comparisons", "1"],
+    );
+    let last = run("1");
+    assert_eq!(
+        (&last["shadow"], &last["text"]),
+        (&"discard".into(), &"9".into())
+    );
+    assert_eq!(last["cell"]["total_versions"], 2);
+    cells(&world, &["shadow", "counter", "same.wat"]);
+    assert_eq!(
+        cells(&world, &["unshadow", "counter"])["shadow"],
+        Value::Null
+    );
+    cells(&world, &["shadow", "counter", "same.wat"]);
+    cells(&world, &["rm", "counter"]);
+    world
+        .agar(["evolve", "cells", "info", "counter.shadow"])
+        .expect_code(3);
 }
 
 #[test]

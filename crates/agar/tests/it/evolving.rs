@@ -278,7 +278,12 @@ fn every_example_can_be_run() {
         include_str!("../../../../examples/circle-packing/circles.toml"),
         include_str!("../../../../examples/language-model/scripted.toml"),
         include_str!("../../../../examples/language-model/endpoint.toml"),
+        include_str!("../../../../examples/game-bot/lander.toml"),
     ];
+    world.write(
+        "bot.js",
+        include_str!("../../../../examples/game-bot/bot.js"),
+    );
     for example in examples {
         world.write("example.toml", example);
         let outcome = world
@@ -287,4 +292,36 @@ fn every_example_can_be_run() {
             .run();
         outcome.success();
     }
+}
+
+#[test]
+fn scripts_are_scored_for_others_and_bred() {
+    let world = plain();
+    let bot = include_str!("../../../../examples/game-bot/bot.js");
+    let careful = include_str!("../../../../examples/game-bot/careful.js");
+    let toml = include_str!("../../../../examples/game-bot/lander.toml");
+    world.write("bot.js", bot);
+    let small = toml
+        .replace("games = 6", "games = 1")
+        .replace("population = 16", "population = 4")
+        .replace("islands = 2", "islands = 1");
+    world.write("lander.toml", small);
+    let candidates: String = [bot, careful]
+        .iter()
+        .map(|source| serde_json::json!({ "javascript": source }).to_string() + "\n")
+        .collect();
+    let eval = ["evolve", "eval", "lander.toml", "--json"];
+    let outcome = world.command(eval).stdin(&candidates).run().success();
+    let scored: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+    let score = |at: usize| scored["results"][at]["score"].as_f64().unwrap();
+    assert!(score(0) < 0.0 && score(1) > 0.5, "{scored}");
+    let run = ["evolve", "run", "lander.toml", "-g", "2", "--json"];
+    let outcome = world.agar(run).success();
+    let ran: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+    let best = world.agar(["evolve", "best", "lander", "--json"]).success();
+    assert!(
+        best.stdout.contains("function evaluate"),
+        "{ran} {}",
+        best.stdout
+    );
 }

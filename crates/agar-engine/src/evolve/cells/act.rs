@@ -4,13 +4,16 @@ use super::super::failure::EvolveError;
 use super::super::keep::Kept;
 use super::super::tables::hex;
 use super::super::watch::note;
-use super::keep::{Held, find, incubator, rules, turn, written};
+use super::keep::{Held, find, incubator, turn, written};
+use super::load::genome;
+use super::shadow;
 use super::view::CellView;
 use crate::{Engine, EngineError};
 use agar_core::fault::{Fault as _, Kind};
+use agar_evolve::dish::ShadowVerdict;
 use agar_evolve::outside::Said;
 use agar_evolve::{
-    CellError, DishSettings, Genome, Limits, Probe, RollbackState, Spec, Swap, Tree, Value,
+    Cell, CellError, DishSettings, Genome, Limits, Probe, RollbackState, Spec, Swap, Value,
     ValueType,
 };
 use agar_store::Fact;
@@ -24,7 +27,7 @@ use std::time::Duration;
 pub struct CellCreateRequest {
     /// Its name: letters, digits, dashes and underscores.
     pub name: String,
-    /// A file with its code, in WebAssembly or its text format.
+    /// A file with its code: WebAssembly or its text format, JavaScript (`.js`), C (`.c`), Rust (`.rs`).
     pub file: Option<PathBuf>,
     /// A formula instead.
     pub formula: Option<String>,
@@ -93,7 +96,7 @@ pub struct CellRunRequest {
 }
 
 /// What a cell said.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CellSaid {
     /// The cell, as it is now.
     pub cell: CellView,
@@ -107,43 +110,16 @@ pub struct CellSaid {
     pub artifacts: Vec<Said>,
     /// What the run took, in instructions.
     pub instructions: u64,
+    /// What is to become of the variant in its shadow, where there was one: `promote` and `discard`
+    /// have been done.
+    pub shadow: Option<ShadowVerdict>,
 }
 
-fn wrong(error: impl Into<EvolveError>) -> EngineError {
+pub(super) fn wrong(error: impl Into<EvolveError>) -> EngineError {
     error.into().into()
 }
 
-fn genome(
-    engine: &Engine,
-    file: Option<&PathBuf>,
-    formula: Option<&String>,
-) -> Result<Genome, EngineError> {
-    let made = match (file, formula) {
-        (Some(file), None) => {
-            let path = engine.surroundings().cwd.join(file);
-            let bytes =
-                fs_err::read(&path).map_err(|source| EvolveError::Unreadable { path, source })?;
-            match std::str::from_utf8(&bytes) {
-                Ok(text) if !bytes.starts_with(b"\0asm") => Genome::from_wat(text, &rules()),
-                Ok(_) | Err(_) => Genome::from_wasm(&bytes, &rules()),
-            }
-        }
-        (None, Some(formula)) => {
-            let tree = Tree::formula(formula).map_err(|source| EvolveError::Formula {
-                text: formula.clone(),
-                source,
-            })?;
-            Genome::from_tree(&tree, &rules())
-        }
-        _ => {
-            let why = "give the code of the cell: either a file or --formula".to_owned();
-            return Err(EngineError::Invalid(why));
-        }
-    };
-    made.map_err(wrong)
-}
-
-fn loaded(name: &str, version: u32, genome: &Genome, reason: &str) -> Fact {
+pub(super) fn loaded(name: &str, version: u32, genome: &Genome, reason: &str) -> Fact {
     Fact::CellLoaded {
         cell: name.to_owned(),
         version,
@@ -175,7 +151,7 @@ pub fn create_cell(engine: &Engine, request: &CellCreateRequest) -> Result<CellV
         params: request.params.clone().unwrap_or_default().into_bytes(),
     };
     let mut cell = incubator(engine).create(&genome, spec).map_err(wrong)?;
-    let (row, versions) = written(&request.name, &mut cell)?;
+    let (row, versions) = written(&request.name, &mut cell, None)?;
     let mut kept = Kept::open(engine)?;
     let project = kept.project;
     let made = kept
@@ -211,7 +187,7 @@ pub fn reload_cell(engine: &Engine, request: &CellReloadRequest) -> Result<CellV
         ..Swap::to(genome.clone(), reason)
     };
     let version = held.cell.swap(swap).map_err(wrong)?;
-    held.put(engine)?;
+    shadow::end(engine, &mut held)?;
     note(engine, &loaded(&request.name, version, &genome, reason))?;
     CellView::new(&held.kept, &held.row)
 }
@@ -228,7 +204,7 @@ pub fn rollback_cell(
         RollbackState::Snapshot
     };
     let version = held.cell.rollback(request.version, with).map_err(wrong)?;
-    held.put(engine)?;
+    shadow::end(engine, &mut held)?;
     let reason = format!("rollback to version {}", request.version);
     let genome = held.cell.genome().clone();
     note(engine, &loaded(&request.name, version, &genome, &reason))?;
@@ -242,7 +218,7 @@ pub fn restart_cell(
 ) -> Result<CellView, EngineError> {
     let mut held = Held::take(engine, &request.name)?;
     held.cell.restart().map_err(wrong)?;
-    held.put(engine)?;
+    shadow::end(engine, &mut held)?;
     CellView::new(&held.kept, &held.row)
 }
 
@@ -250,7 +226,7 @@ pub fn restart_cell(
 /// also where it failed.
 pub fn run_cell(engine: &Engine, request: &CellRunRequest) -> Result<CellSaid, EngineError> {
     let mut held = Held::take(engine, &request.name)?;
-    let ran = asked(&mut held, request);
+    let ran = asked(&mut held.cell, request);
     let instructions = held.cell.metrics().last_instructions;
     let artifacts = held.cell.artifacts().iter();
     let artifacts = artifacts.map(|artifact| Said {
@@ -258,7 +234,8 @@ pub fn run_cell(engine: &Engine, request: &CellRunRequest) -> Result<CellSaid, E
         text: String::from_utf8_lossy(&artifact.value).into_owned(),
     });
     let artifacts = artifacts.collect();
-    held.put(engine)?;
+    let pair = ran.as_ref().ok().map(|said| (said, instructions));
+    let seen = shadow::compare(engine, &mut held, pair, |cell| asked(cell, request))?;
     let (bytes, values) = match ran {
         Ok(said) => said,
         Err(error) => return Err(failed(engine, &request.name, error)?),
@@ -272,11 +249,16 @@ pub fn run_cell(engine: &Engine, request: &CellRunRequest) -> Result<CellSaid, E
         values,
         artifacts,
         instructions,
+        shadow: seen,
     })
 }
 
 /// The failure, once it is on record where it was a limit or a crash.
-fn failed(engine: &Engine, name: &str, error: CellError) -> Result<EngineError, EngineError> {
+pub(super) fn failed(
+    engine: &Engine,
+    name: &str,
+    error: CellError,
+) -> Result<EngineError, EngineError> {
     if matches!(error.kind(), Kind::Limit | Kind::Refused) {
         let fact = Fact::CellFailed {
             cell: name.to_owned(),
@@ -289,8 +271,7 @@ fn failed(engine: &Engine, name: &str, error: CellError) -> Result<EngineError, 
 
 type Answered = (Option<Vec<u8>>, Vec<String>);
 
-fn asked(held: &mut Held, request: &CellRunRequest) -> Result<Answered, CellError> {
-    let cell = &mut held.cell;
+fn asked(cell: &mut Cell, request: &CellRunRequest) -> Result<Answered, CellError> {
     let facts = cell.genome().facts();
     let Some(function) = &request.call else {
         let steps = facts.function("step").is_some() && !request.evaluate;
@@ -354,7 +335,13 @@ pub fn remove_cells(
     let mut removed = Vec::new();
     for row in rows? {
         let _turn = turn(&kept, row.id)?;
-        kept.store.write(|writer| writer.remove_cell(row.id))?;
+        let variant = kept
+            .store
+            .cell(kept.project, &shadow::shadow_name(&row.name))?;
+        kept.store.write(|writer| {
+            variant.map_or(Ok(()), |variant| writer.remove_cell(variant.id))?;
+            writer.remove_cell(row.id)
+        })?;
         note(
             engine,
             &Fact::CellRemoved {

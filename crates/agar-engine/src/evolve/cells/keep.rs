@@ -4,6 +4,7 @@ use super::super::failure::EvolveError;
 use super::super::keep::Kept;
 use super::super::tables::{hex, unhex};
 use crate::{Engine, EngineError};
+use agar_evolve::dish::{Comparison, Shadow};
 use agar_evolve::{
     Cell, DishSettings, Dormant, DormantVersion, GenomeId, Incubator, Limits, Message, Metrics,
     Rules, Settings, State,
@@ -24,6 +25,15 @@ pub(super) struct Document {
     pub(super) metrics: Metrics,
     pub(super) messages: Vec<(u64, String)>,
     last_ticket: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) shadow: Option<Watched>,
+}
+
+/// A variant in the shadow of a cell: by what it is judged, and what was seen of it.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(super) struct Watched {
+    pub(super) rules: Shadow,
+    pub(super) seen: Comparison,
 }
 
 /// What a genome of a lasting cell may be: the dish's rules.
@@ -56,6 +66,7 @@ pub(super) struct Held {
     pub(super) kept: Kept,
     pub(super) row: CellRow,
     pub(super) cell: Cell,
+    pub(super) shadow: Option<Watched>,
     _turn: OwnedFd,
 }
 
@@ -66,6 +77,7 @@ impl Held {
         let turn = turn(&kept, find(&kept, name)?.id)?;
         // Whoever had the turn before has changed it, or removed it.
         let row = find(&kept, name)?;
+        let shadow = document(&row)?.shadow;
         let dormant = dormant(&kept, &row)?;
         let cell = incubator(engine).revive(&dormant, &rules());
         let cell = cell.map_err(|source| EvolveError::Revive {
@@ -76,20 +88,30 @@ impl Held {
             kept,
             row,
             cell,
+            shadow,
             _turn: turn,
         })
     }
 
     /// Writes down what it has become.
     pub(super) fn put(&mut self, engine: &Engine) -> Result<(), EngineError> {
-        let (mut row, versions) = written(&self.row.name, &mut self.cell)?;
-        row.id = self.row.id;
-        row.changed_at = engine.now();
+        let (row, versions) = self.rows(engine)?;
         self.kept
             .store
             .write(|writer| writer.update_cell(&row, &versions))?;
         self.row = row;
         Ok(())
+    }
+
+    /// What it has become, as rows. It sleeps afterwards.
+    pub(super) fn rows(
+        &mut self,
+        engine: &Engine,
+    ) -> Result<(CellRow, Vec<CellVersionRow>), EngineError> {
+        let (mut row, versions) = written(&self.row.name, &mut self.cell, self.shadow)?;
+        row.id = self.row.id;
+        row.changed_at = engine.now();
+        Ok((row, versions))
     }
 }
 
@@ -178,6 +200,7 @@ fn asleep(row: &CellRow, version: CellVersionRow) -> Result<DormantVersion, Engi
 pub(super) fn written(
     name: &str,
     cell: &mut Cell,
+    shadow: Option<Watched>,
 ) -> Result<(CellRow, Vec<CellVersionRow>), EngineError> {
     let dormant = cell.dormant().map_err(EvolveError::from)?;
     let document = Document {
@@ -192,6 +215,7 @@ pub(super) fn written(
             .map(|message| (message.ticket, hex(&message.bytes)))
             .collect(),
         last_ticket: dormant.last_ticket,
+        shadow,
     };
     let versions = dormant
         .versions

@@ -1,7 +1,8 @@
 //! Lasting cells as faces show them.
 
 use super::super::keep::Kept;
-use super::keep::{document, find};
+use super::keep::{Watched, document, find, rules};
+use super::shadow::{is_shadow, shadow_name};
 use crate::{Engine, EngineError};
 use agar_core::seam::Timestamp;
 use agar_evolve::{Condition, GenomeId, Metrics};
@@ -9,7 +10,7 @@ use agar_store::evolution::CellRow;
 use serde::{Deserialize, Serialize};
 
 /// A cell, seen from outside.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CellView {
     /// Its name.
     pub name: String,
@@ -25,6 +26,8 @@ pub struct CellView {
     pub state_bytes: u64,
     /// Messages that wait.
     pub waiting: u64,
+    /// The variant in its shadow, if there is one.
+    pub shadow: Option<ShadowView>,
     /// What it has done.
     pub metrics: Metrics,
     /// When it was made.
@@ -33,22 +36,79 @@ pub struct CellView {
     pub changed_at: Timestamp,
 }
 
+/// A variant that is asked what a cell is asked, and what was seen of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ShadowView {
+    /// The name of its code.
+    pub genome: String,
+    /// Runs that both were given.
+    pub asked: u64,
+    /// Those in which both said the same.
+    pub same: u64,
+    /// After how many it is judged.
+    pub comparisons: u64,
+    /// What share of the answers must be the same.
+    pub alike: f64,
+    /// How many times the cell's instructions it may take.
+    pub cost: f64,
+    /// Instructions of the cell.
+    pub current_instructions: u64,
+    /// Instructions of the variant.
+    pub variant_instructions: u64,
+}
+
+/// The name of a version's code, as [`agar_evolve::Genome::id`] gives it.
+fn name_of(code: &[u8]) -> String {
+    if code.starts_with(b"\0asm") {
+        return GenomeId::of(code).to_string();
+    }
+    // A script's name is that of its source on an interpreter, which must be there to be named.
+    let genome = agar_evolve::Genome::read(code, &rules());
+    genome.map_or_else(|_| String::new(), |genome| genome.id().to_string())
+}
+
+fn shadow(kept: &Kept, name: &str, watched: Watched) -> Result<Option<ShadowView>, EngineError> {
+    let variant = kept.store.cell(kept.project, &shadow_name(name))?;
+    let Some(variant) = variant else {
+        return Ok(None);
+    };
+    let versions = kept.store.cell_versions(variant.id)?;
+    let Watched { rules, seen } = watched;
+    Ok(Some(ShadowView {
+        genome: versions
+            .last()
+            .map(|version| name_of(&version.wasm))
+            .unwrap_or_default(),
+        asked: seen.asked,
+        same: seen.same,
+        comparisons: rules.comparisons,
+        alike: rules.alike,
+        cost: rules.cost,
+        current_instructions: seen.current,
+        variant_instructions: seen.variant,
+    }))
+}
+
 impl CellView {
     pub(super) fn new(kept: &Kept, row: &CellRow) -> Result<Self, EngineError> {
         let document = document(row)?;
         let versions = kept.store.cell_versions(row.id)?;
-        let genome = versions.last().map(|version| GenomeId::of(&version.wasm));
+        let genome = versions.last().map(|version| name_of(&version.wasm));
         Ok(Self {
             name: row.name.clone(),
             condition: match row.image {
                 Some(_) => Condition::Asleep,
                 None => Condition::Crashed,
             },
-            genome: genome.map(|id| id.to_string()).unwrap_or_default(),
+            genome: genome.unwrap_or_default(),
             current_version: document.total_versions,
             total_versions: document.total_versions,
             state_bytes: row.image.as_ref().map_or(0, |image| image.len() as u64),
             waiting: document.messages.len() as u64,
+            shadow: match document.shadow {
+                Some(watched) => shadow(kept, &row.name, watched)?,
+                None => None,
+            },
             metrics: document.metrics,
             created_at: row.created_at,
             changed_at: row.changed_at,
@@ -57,7 +117,7 @@ impl CellView {
 }
 
 /// The cells of a project.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CellsAnswer {
     /// By name.
     pub cells: Vec<CellView>,
@@ -67,8 +127,10 @@ pub struct CellsAnswer {
 pub fn list_cells(engine: &Engine) -> Result<CellsAnswer, EngineError> {
     let kept = Kept::open(engine)?;
     let rows = kept.store.cells(kept.project)?;
+    // A variant is shown with the cell in whose shadow it is.
+    let own = rows.iter().filter(|row| !is_shadow(&row.name));
     let cells: Result<Vec<CellView>, EngineError> =
-        rows.iter().map(|row| CellView::new(&kept, row)).collect();
+        own.map(|row| CellView::new(&kept, row)).collect();
     Ok(CellsAnswer { cells: cells? })
 }
 
@@ -136,7 +198,7 @@ pub fn cell_versions(
             .into_iter()
             .map(|version| CellVersionView {
                 number: version.number,
-                genome: GenomeId::of(&version.wasm).to_string(),
+                genome: name_of(&version.wasm),
                 parents: version.parents,
                 reason: version.reason,
                 at: version.at,

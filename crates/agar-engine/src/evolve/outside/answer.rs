@@ -15,6 +15,7 @@ struct Reply {
     tree: Option<String>,
     wat: Option<String>,
     wasm: Option<String>,
+    javascript: Option<String>,
     numbers: Option<Vec<f64>>,
 }
 
@@ -42,6 +43,7 @@ pub(super) fn from_json(text: &str, arguments: u16) -> Result<Code, NoChild> {
         tree: reply.tree,
         wat: reply.wat,
         wasm: reply.wasm,
+        javascript: reply.javascript,
         numbers: reply.numbers,
     };
     code(&candidate, arguments).map_err(|words| NoChild::NotCode {
@@ -63,6 +65,8 @@ pub(super) fn from_words(text: &str, arguments: u16) -> Result<Code, NoChild> {
     let mut candidate = Candidate::default();
     if said.starts_with("(module") {
         candidate.wat = Some(said.to_owned());
+    } else if is_script(said) {
+        candidate.javascript = Some(said.to_owned());
     } else if Tree::parse(said, arguments).is_ok() {
         candidate.tree = Some(said.to_owned());
     } else {
@@ -71,6 +75,11 @@ pub(super) fn from_words(text: &str, arguments: u16) -> Result<Code, NoChild> {
     code(&candidate, arguments).map_err(|words| NoChild::NotCode {
         words: some(&words),
     })
+}
+
+/// Whether it defines a function as JavaScript does, which no formula contains.
+fn is_script(said: &str) -> bool {
+    ["function ", "=>"].iter().any(|mark| said.contains(mark))
 }
 
 /// The content of the last fenced block, without the word for its language.
@@ -119,6 +128,14 @@ mod tests {
         }
         let module = from_words("```wat\n(module (func (export \"f\")))\n```", 1);
         assert!(matches!(module, Ok(Code::Module(_))), "{module:?}");
+        for said in [
+            "```js\nfunction evaluate(input) { return 1; }\n```",
+            "```javascript\nconst evaluate = (input) => 1;\n```",
+            "{\"javascript\": \"const evaluate = (input) => 1;\"}",
+        ] {
+            let script = from_words(said, 1);
+            assert!(matches!(script, Ok(Code::Script(_))), "{script:?}");
+        }
     }
 
     #[test]

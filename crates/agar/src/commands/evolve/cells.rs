@@ -1,20 +1,19 @@
 //! `agar evolve cells`: individuals by name, whose code is swapped while their state goes on.
 
+mod words;
+
+use self::words::{answer, info, list, removed, sent, versions, worked};
 use crate::context::Context;
 use crate::report::Failure;
 use crate::ui::Form;
-use crate::ui::block::{Block, Label};
 use crate::ui::human;
-use crate::ui::palette::{Palette, Tone};
-use crate::ui::table::{Cell, Table};
 use agar_core::fault::Kind;
-use agar_core::text::printable;
 use agar_engine::Engine;
 use agar_engine::evolve::{
     CellCreateRequest, CellInfoRequest, CellReloadRequest, CellRestartRequest, CellRollbackRequest,
-    CellRunRequest, CellSaid, CellVersionsAnswer, CellView, CellsAnswer, CellsRemoveAnswer,
-    CellsRemoveRequest, Condition, cell_info, cell_versions, create_cell, list_cells, reload_cell,
-    remove_cells, restart_cell, rollback_cell, run_cell,
+    CellRunRequest, CellSendRequest, CellShadowRequest, CellWorkRequest, CellsRemoveRequest,
+    cell_info, cell_versions, create_cell, list_cells, reload_cell, remove_cells, restart_cell,
+    rollback_cell, run_cell, send_to_cell, shadow_cell, work_of_cell,
 };
 use std::io::{self, Read as _};
 use std::path::PathBuf;
@@ -28,6 +27,8 @@ Examples:
   agar evolve cells reload counter better.wat     other code; the state comes along
   agar evolve cells versions counter              what code it has had
   agar evolve cells rollback counter 1            back to the first
+  agar evolve cells send counter 5                leave a message; `work` has it answered
+  agar evolve cells shadow counter other.js       compare other code with it, unseen
   agar evolve cells create square --formula x^2
   agar evolve cells run square --call f 7         call a function with numbers")]
 pub struct CellsArgs {
@@ -90,6 +91,54 @@ pub enum CellsAction {
         #[arg(long, value_name = "FUNCTION")]
         call: Option<String>,
     },
+    /// Leave a message for a cell without running it
+    Send {
+        /// The cell
+        #[arg(value_name = "NAME")]
+        name: String,
+        /// The message; `-` reads it from standard input
+        #[arg(value_name = "MESSAGE", required = true, allow_negative_numbers = true)]
+        words: Vec<String>,
+    },
+    /// Have a cell answer the messages that wait for it, in order
+    ///
+    /// Each answer is printed after the number of its message.
+    Work {
+        /// The cell
+        #[arg(value_name = "NAME")]
+        name: String,
+        /// How many at most [default: all]
+        #[arg(long, value_name = "COUNT")]
+        most: Option<u64>,
+    },
+    /// Put a variant into the shadow of a cell
+    ///
+    /// It begins with the cell's state and is asked whatever the cell is asked; only the cell's answers
+    /// are shown. After so many comparisons it takes over if it said the same and costs hardly more
+    /// instructions, and is gone if not. Swapping the cell's code otherwise, or restarting it, ends it.
+    Shadow {
+        /// The cell
+        #[arg(value_name = "NAME")]
+        name: String,
+        /// Its code.
+        #[command(flatten)]
+        code: CodeArgs,
+        /// After how many comparisons it is judged [default: 1000]
+        #[arg(long, value_name = "COUNT")]
+        comparisons: Option<u64>,
+        /// What share of the answers must be the same [default: 0.99]
+        #[arg(long, value_name = "SHARE")]
+        alike: Option<f64>,
+        /// How many times the cell's instructions it may take [default: 1.1]
+        #[arg(long, value_name = "TIMES")]
+        cost: Option<f64>,
+    },
+    /// End the variant in the shadow of a cell
+    Unshadow {
+        /// The cell
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
     /// Swap other code into a cell; its state comes along
     ///
     /// All or nothing: the new code must load the state and answer the probes, or the old code goes
@@ -147,7 +196,8 @@ pub enum CellsAction {
 #[derive(Debug, Clone, clap::Args)]
 #[group(required = true, multiple = false)]
 pub struct CodeArgs {
-    /// A file in WebAssembly or its text format
+    /// A file: WebAssembly or its text format, JavaScript (.js), or C (.c) and Rust (.rs), which are
+    /// compiled in a sandbox
     #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub file: Option<PathBuf>,
 
@@ -160,7 +210,9 @@ pub struct CodeArgs {
 pub(super) fn run(action: &CellsAction, engine: &Engine, context: &Context) -> Result<(), Failure> {
     let ui = &context.ui;
     match action {
-        CellsAction::Create { .. } | CellsAction::Reload { .. } => load(action, engine, context),
+        CellsAction::Create { .. } | CellsAction::Reload { .. } | CellsAction::Shadow { .. } => {
+            load(action, engine, context)
+        }
         CellsAction::Ls => ui.answer(&list_cells(engine)?, list),
         CellsAction::Info { name } => {
             let request = CellInfoRequest { name: name.clone() };
@@ -190,6 +242,32 @@ pub(super) fn run(action: &CellsAction, engine: &Engine, context: &Context) -> R
                 Form::Json => ui.show_json(&said),
                 Form::Words => ui.show(&answer(&said)),
             }
+        }
+        CellsAction::Send { name, words } => {
+            let request = CellSendRequest {
+                name: name.clone(),
+                message: message(words)?,
+            };
+            ui.answer(&send_to_cell(engine, &request)?, sent)
+        }
+        CellsAction::Work { name, most } => {
+            let request = CellWorkRequest {
+                name: name.clone(),
+                most: *most,
+            };
+            let done = work_of_cell(engine, &request)?;
+            match ui.form {
+                Form::Json => ui.show_json(&done),
+                Form::Words => ui.show(&worked(&done)),
+            }
+        }
+        CellsAction::Unshadow { name } => {
+            let request = CellShadowRequest {
+                name: name.clone(),
+                end: true,
+                ..CellShadowRequest::default()
+            };
+            ui.answer(&shadow_cell(engine, &request)?, info)
         }
         CellsAction::Versions { name } => {
             let request = CellInfoRequest { name: name.clone() };
@@ -259,9 +337,30 @@ fn load(action: &CellsAction, engine: &Engine, context: &Context) -> Result<(), 
             };
             reload_cell(engine, &request)?
         }
+        CellsAction::Shadow {
+            name,
+            code,
+            comparisons,
+            alike,
+            cost,
+        } => {
+            let request = CellShadowRequest {
+                name: name.clone(),
+                file: code.file.clone(),
+                formula: code.formula.clone(),
+                end: false,
+                comparisons: *comparisons,
+                alike: *alike,
+                cost: *cost,
+            };
+            shadow_cell(engine, &request)?
+        }
         CellsAction::Ls
         | CellsAction::Info { .. }
         | CellsAction::Run { .. }
+        | CellsAction::Send { .. }
+        | CellsAction::Work { .. }
+        | CellsAction::Unshadow { .. }
         | CellsAction::Versions { .. }
         | CellsAction::Rollback { .. }
         | CellsAction::Restart { .. }
@@ -279,122 +378,4 @@ fn message(words: &[String]) -> Result<Vec<u8>, Failure> {
     let read = io::stdin().lock().read_to_end(&mut bytes);
     read.map_err(|error| Failure::because(Kind::Invalid, "cannot read the message", &error))?;
     Ok(bytes)
-}
-
-const CELL: Label = Label::new("cell", Tone::Name);
-const GENOME: Label = Label::new("genome", Tone::Dim);
-const DONE: Label = Label::new("done", Tone::Dim);
-
-fn short(genome: &str) -> &str {
-    genome.get(..12).unwrap_or(genome)
-}
-
-const fn word(condition: Condition) -> (&'static str, Tone) {
-    match condition {
-        Condition::Awake => ("awake", Tone::Strong),
-        Condition::Asleep => ("asleep", Tone::Good),
-        Condition::Crashed => ("crashed", Tone::Bad),
-    }
-}
-
-fn info(view: &CellView, palette: Palette) -> String {
-    let metrics = &view.metrics;
-    Block::new()
-        .line(
-            CELL,
-            format!(
-                "{} · {} · version {} · {} bytes of state",
-                view.name,
-                word(view.condition).0,
-                view.current_version,
-                view.state_bytes
-            ),
-        )
-        .line(GENOME, short(&view.genome))
-        .line(
-            DONE,
-            format!(
-                "{}, {} failed · {} · {}",
-                human::count(metrics.runs, "run", "runs"),
-                metrics.failures,
-                human::count(metrics.instructions, "instruction", "instructions"),
-                human::count(metrics.swaps, "swap", "swaps"),
-            ),
-        )
-        .render(palette)
-}
-
-fn list(answer: &CellsAnswer, palette: Palette) -> String {
-    if answer.cells.is_empty() {
-        return "this project has no cells\n".to_owned();
-    }
-    let mut table = Table::new(&[
-        "NAME",
-        "CONDITION",
-        "VERSION",
-        "GENOME",
-        "RUNS",
-        "FAILED",
-        "STATE",
-    ]);
-    for view in &answer.cells {
-        let (condition, tone) = word(view.condition);
-        table.row(vec![
-            Cell::toned(Tone::Name, view.name.clone()),
-            Cell::toned(tone, condition),
-            Cell::from(view.current_version.to_string()),
-            Cell::from(short(&view.genome).to_owned()),
-            Cell::from(view.metrics.runs.to_string()),
-            Cell::from(view.metrics.failures.to_string()),
-            Cell::from(view.state_bytes.to_string()),
-        ]);
-    }
-    table.render(palette)
-}
-
-fn versions(answer: &CellVersionsAnswer, palette: Palette) -> String {
-    let mut table = Table::new(&["VERSION", "GENOME", "WHEN", "LEFT BEHIND", "REASON"]);
-    for version in &answer.versions {
-        let current = version.number == answer.current_version;
-        let tone = if current { Tone::Good } else { Tone::Dim };
-        let left = match version.snapshot_bytes {
-            Some(bytes) => format!("{bytes} bytes"),
-            None if current => "current".to_owned(),
-            None => "nothing".to_owned(),
-        };
-        table.row(vec![
-            Cell::toned(tone, version.number.to_string()),
-            Cell::from(short(&version.genome).to_owned()),
-            Cell::from(version.at.to_string()),
-            Cell::from(left),
-            Cell::from(printable(&version.reason).to_string()),
-        ]);
-    }
-    table.render(palette)
-}
-
-/// What the cell said: text as it is, other bytes in digits, numbers one a line.
-fn answer(said: &CellSaid) -> String {
-    let text = said.text.as_deref().unwrap_or_default();
-    let plain = !text.contains('\u{fffd}') && !text.chars().any(is_odd);
-    let mut lines = match (&said.digits, plain) {
-        (None, _) => said.values.join("\n"),
-        (Some(_), true) => text.trim_end_matches('\n').to_owned(),
-        (Some(digits), false) => digits.clone(),
-    };
-    lines.push('\n');
-    lines
-}
-
-/// Whether a terminal would do something with it other than show it.
-fn is_odd(letter: char) -> bool {
-    letter.is_control() && letter != '\n' && letter != '\t'
-}
-
-fn removed(answer: &CellsRemoveAnswer, palette: Palette) -> String {
-    let mut block = Block::new();
-    for name in &answer.removed {
-        block.push(crate::ui::block::REMOVED, name.clone());
-    }
-    block.render(palette)
 }

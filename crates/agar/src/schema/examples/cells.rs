@@ -2,8 +2,8 @@
 
 use super::{BORN, values};
 use agar_engine::evolve::{
-    CellSaid, CellVersionView, CellVersionsAnswer, CellView, CellsAnswer, CellsRemoveAnswer,
-    Condition, Metrics, Said,
+    CellAnswered, CellSaid, CellSent, CellVersionView, CellVersionsAnswer, CellView, CellWorked,
+    CellsAnswer, CellsRemoveAnswer, Condition, Metrics, Said, ShadowVerdict, ShadowView,
 };
 use serde_json::Value;
 
@@ -20,6 +20,16 @@ pub(super) fn all() -> Vec<(&'static str, Vec<Value>)> {
         ),
         ("evolve-cells-info", views()),
         ("evolve-cells-run", values([said(), called()])),
+        (
+            "evolve-cells-send",
+            values([CellSent {
+                cell: cell(),
+                ticket: 3,
+            }]),
+        ),
+        ("evolve-cells-work", values([worked()])),
+        ("evolve-cells-shadow", values([shadowed(), cell()])),
+        ("evolve-cells-unshadow", views()),
         ("evolve-cells-reload", views()),
         ("evolve-cells-versions", values([versions()])),
         ("evolve-cells-rollback", views()),
@@ -42,6 +52,7 @@ fn cell() -> CellView {
         total_versions: 2,
         state_bytes: 4_152,
         waiting: 0,
+        shadow: None,
         metrics: Metrics {
             runs: 7,
             instructions: 420,
@@ -49,6 +60,38 @@ fn cell() -> CellView {
         },
         created_at: BORN,
         changed_at: BORN,
+    }
+}
+
+fn shadowed() -> CellView {
+    CellView {
+        shadow: Some(ShadowView {
+            genome: "91cc".to_owned(),
+            asked: 12,
+            same: 12,
+            comparisons: 1_000,
+            alike: 0.99,
+            cost: 1.1,
+            current_instructions: 720,
+            variant_instructions: 705,
+        }),
+        ..cell()
+    }
+}
+
+fn worked() -> CellWorked {
+    let answered = |ticket, error: Option<&str>| CellAnswered {
+        ticket,
+        text: error.is_none().then(|| "12".to_owned()),
+        digits: error.is_none().then(|| "3132".to_owned()),
+        error: error.map(str::to_owned),
+    };
+    CellWorked {
+        cell: cell(),
+        answers: vec![
+            answered(1, None),
+            answered(2, Some("the genome refuses: no")),
+        ],
     }
 }
 
@@ -71,6 +114,7 @@ fn said() -> CellSaid {
             text: "a dozen".to_owned(),
         }],
         instructions: 60,
+        shadow: Some(ShadowVerdict::Wait),
     }
 }
 
@@ -79,6 +123,7 @@ fn called() -> CellSaid {
         text: None,
         digits: None,
         values: vec!["49".to_owned()],
+        shadow: None,
         ..said()
     }
 }
