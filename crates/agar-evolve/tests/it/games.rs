@@ -39,9 +39,9 @@ fn the_host_flies_and_keeps_the_score() {
     assert_eq!(crashed.components["landed"], 0.0);
     let landed = game().evaluate(&script(CAREFUL), &bench()).verdict.unwrap();
     assert!(landed.score > 0.5, "{landed:?}");
-    assert_eq!(landed.components["landed"], 2.0);
+    assert!(landed.components["landed"] > 1.5, "{landed:?}");
     let examined = game().examine(&script(CAREFUL), &bench());
-    assert_eq!(examined["held-out landings of 20"], 20.0, "{examined:?}");
+    assert!(examined["held-out landings of 20"] > 19.5, "{examined:?}");
 }
 
 #[test]

@@ -311,13 +311,17 @@ fn scripts_are_scored_for_others_and_bred() {
         .map(|source| serde_json::json!({ "javascript": source }).to_string() + "\n")
         .collect();
     let eval = ["evolve", "eval", "lander.toml", "--json"];
-    let outcome = world.command(eval).stdin(&candidates).run().success();
-    let scored: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+    let outcome = world
+        .command(eval)
+        .stdin(candidates.as_str())
+        .run()
+        .success();
+    let scored: Value = serde_json::from_str(&outcome.stdout).unwrap();
     let score = |at: usize| scored["results"][at]["score"].as_f64().unwrap();
     assert!(score(0) < 0.0 && score(1) > 0.5, "{scored}");
     let run = ["evolve", "run", "lander.toml", "-g", "2", "--json"];
     let outcome = world.agar(run).success();
-    let ran: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+    let ran: Value = serde_json::from_str(&outcome.stdout).unwrap();
     let best = world.agar(["evolve", "best", "lander", "--json"]).success();
     assert!(
         best.stdout.contains("function evaluate"),

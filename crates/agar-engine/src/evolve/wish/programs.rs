@@ -43,10 +43,10 @@ pub(super) fn program(path: &Path) -> Result<Vec<u8>, EvolveError> {
         path: path.to_owned(),
         source,
     })?;
-    match path.extension().is_some_and(|it| it == "js" || it == "mjs") {
-        true => Ok(bytes),
-        false => module(&bytes),
+    if path.extension().is_some_and(|it| it == "js" || it == "mjs") {
+        return Ok(bytes);
     }
+    module(&bytes)
 }
 
 /// What [`program`] read, from its digits: modules by their first bytes, else scripts.

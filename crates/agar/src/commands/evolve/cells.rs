@@ -213,6 +213,16 @@ pub(super) fn run(action: &CellsAction, engine: &Engine, context: &Context) -> R
         CellsAction::Create { .. } | CellsAction::Reload { .. } | CellsAction::Shadow { .. } => {
             load(action, engine, context)
         }
+        CellsAction::Send { name, words } => send(name, words, engine, context),
+        CellsAction::Work { name, most } => work(name, *most, engine, context),
+        CellsAction::Unshadow { name } => {
+            let request = CellShadowRequest {
+                name: name.clone(),
+                end: true,
+                ..CellShadowRequest::default()
+            };
+            ui.answer(&shadow_cell(engine, &request)?, info)
+        }
         CellsAction::Ls => ui.answer(&list_cells(engine)?, list),
         CellsAction::Info { name } => {
             let request = CellInfoRequest { name: name.clone() };
@@ -224,50 +234,19 @@ pub(super) fn run(action: &CellsAction, engine: &Engine, context: &Context) -> R
             evaluate,
             call,
         } => {
+            let given = message_or_numbers(words, call.is_some())?;
             let request = CellRunRequest {
                 name: name.clone(),
-                message: match call {
-                    None => message(words)?,
-                    Some(_) => Vec::new(),
-                },
+                message: given.0,
                 evaluate: *evaluate,
                 call: call.clone(),
-                arguments: match call {
-                    None => Vec::new(),
-                    Some(_) => words.clone(),
-                },
+                arguments: given.1,
             };
             let said = run_cell(engine, &request)?;
             match ui.form {
                 Form::Json => ui.show_json(&said),
                 Form::Words => ui.show(&answer(&said)),
             }
-        }
-        CellsAction::Send { name, words } => {
-            let request = CellSendRequest {
-                name: name.clone(),
-                message: message(words)?,
-            };
-            ui.answer(&send_to_cell(engine, &request)?, sent)
-        }
-        CellsAction::Work { name, most } => {
-            let request = CellWorkRequest {
-                name: name.clone(),
-                most: *most,
-            };
-            let done = work_of_cell(engine, &request)?;
-            match ui.form {
-                Form::Json => ui.show_json(&done),
-                Form::Words => ui.show(&worked(&done)),
-            }
-        }
-        CellsAction::Unshadow { name } => {
-            let request = CellShadowRequest {
-                name: name.clone(),
-                end: true,
-                ..CellShadowRequest::default()
-            };
-            ui.answer(&shadow_cell(engine, &request)?, info)
         }
         CellsAction::Versions { name } => {
             let request = CellInfoRequest { name: name.clone() };
@@ -295,6 +274,26 @@ pub(super) fn run(action: &CellsAction, engine: &Engine, context: &Context) -> R
             };
             ui.answer(&remove_cells(engine, &request)?, removed)
         }
+    }
+}
+
+fn send(name: &str, words: &[String], engine: &Engine, context: &Context) -> Result<(), Failure> {
+    let request = CellSendRequest {
+        name: name.to_owned(),
+        message: message(words)?,
+    };
+    context.ui.answer(&send_to_cell(engine, &request)?, sent)
+}
+
+fn work(name: &str, most: Option<u64>, engine: &Engine, context: &Context) -> Result<(), Failure> {
+    let request = CellWorkRequest {
+        name: name.to_owned(),
+        most,
+    };
+    let done = work_of_cell(engine, &request)?;
+    match context.ui.form {
+        Form::Json => context.ui.show_json(&done),
+        Form::Words => context.ui.show(&worked(&done)),
     }
 }
 
@@ -367,6 +366,14 @@ fn load(action: &CellsAction, engine: &Engine, context: &Context) -> Result<(), 
         | CellsAction::Rm { .. } => return Ok(()),
     };
     context.ui.answer(&view, info)
+}
+
+/// What a run is given: a message, or the numbers of a call.
+fn message_or_numbers(words: &[String], call: bool) -> Result<(Vec<u8>, Vec<String>), Failure> {
+    if call {
+        return Ok((Vec::new(), words.to_vec()));
+    }
+    Ok((message(words)?, Vec::new()))
 }
 
 /// The message: the words, or standard input.

@@ -9,6 +9,7 @@ use agar_engine::evolve::{
     CellSaid, CellSent, CellVersionsAnswer, CellView, CellWorked, CellsAnswer, CellsRemoveAnswer,
     Condition, ShadowView,
 };
+use std::fmt::Write as _;
 
 const CELL: Label = Label::new("cell", Tone::Name);
 const GENOME: Label = Label::new("genome", Tone::Dim);
@@ -90,7 +91,7 @@ pub(super) fn worked(answer: &CellWorked) -> String {
             Some(error) => format!("failed: {}", printable(error)),
             None => shown(it.text.as_deref(), it.digits.as_deref()),
         };
-        lines.push_str(&format!("{} {said}\n", it.ticket));
+        let _ = writeln!(lines, "{} {said}", it.ticket);
     }
     lines
 }
