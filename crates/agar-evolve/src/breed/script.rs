@@ -51,7 +51,8 @@ pub fn cross_scripts(mother: &str, father: &str, chance: &mut Chance) -> Option<
 fn nearby(number: f64, chance: &mut Chance) -> String {
     let changed = match chance.below(4) {
         0 => number + chance.normal(),
-        1 => number * 10_f64.powi(if chance.happens(0.5) { 1 } else { -1 }),
+        1 if chance.happens(0.5) => number * 10.0,
+        1 => number / 10.0,
         _ => number * (1.0 + 0.2 * chance.normal()),
     };
     let changed = changed.abs().clamp(0.0, 1e12);

@@ -40,7 +40,7 @@ pub struct Lander {
     held_out: Vec<Start>,
     /// The score from which on it counts as solved.
     goal: f64,
-    seeds: Vec<Code>,
+    bots: Vec<Code>,
 }
 
 /// How a game ended.
@@ -63,7 +63,7 @@ impl Ended {
 
 impl Lander {
     /// So many games that a seed draws, solved from this score on, beginning with these bots.
-    pub fn new(games: usize, goal: f64, seed: u64, seeds: Vec<Code>) -> Self {
+    pub fn new(games: usize, goal: f64, seed: u64, bots: Vec<Code>) -> Self {
         let draw = |sort: u64, count: usize| {
             let mut chance = Chance::of(&[seed, 0x6c61_6e64, sort]);
             let start = |_| Start {
@@ -76,7 +76,7 @@ impl Lander {
             games: draw(0, games),
             held_out: draw(1, HELD_OUT),
             goal,
-            seeds,
+            bots,
         }
     }
 
@@ -167,9 +167,9 @@ impl Task for Lander {
     }
 
     fn first(&self, soil: &Soil, place: usize, chance: &mut Chance) -> Code {
-        match self.seeds.get(place % self.seeds.len().max(1)) {
+        match self.bots.get(place % self.bots.len().max(1)) {
             // One of each as it is; then children of theirs, so that the first generation differs.
-            Some(code) if place < self.seeds.len() => code.clone(),
+            Some(code) if place < self.bots.len() => code.clone(),
             Some(Code::Script(source)) => Code::Script(crate::breed::mutate_script(source, chance)),
             Some(code) => code.clone(),
             None => Code::Tree(crate::breed::ramped(soil, place, chance)),
