@@ -22,13 +22,10 @@ pub(super) fn all() -> Vec<(&'static str, Vec<Value>)> {
         ("evolve-cells-run", values([said(), called()])),
         (
             "evolve-cells-send",
-            values([CellSent {
-                cell: cell(),
-                ticket: 3,
-            }]),
+            values([cell(), crashed()].map(|cell| CellSent { cell, ticket: 3 })),
         ),
-        ("evolve-cells-work", values([worked()])),
-        ("evolve-cells-shadow", values([shadowed(), cell()])),
+        ("evolve-cells-work", values([cell(), crashed()].map(worked))),
+        ("evolve-cells-shadow", views()),
         ("evolve-cells-unshadow", views()),
         ("evolve-cells-reload", views()),
         ("evolve-cells-versions", values([versions()])),
@@ -52,19 +49,6 @@ fn cell() -> CellView {
         total_versions: 2,
         state_bytes: 4_152,
         waiting: 0,
-        shadow: None,
-        metrics: Metrics {
-            runs: 7,
-            instructions: 420,
-            ..Metrics::default()
-        },
-        created_at: BORN,
-        changed_at: BORN,
-    }
-}
-
-fn shadowed() -> CellView {
-    CellView {
         shadow: Some(ShadowView {
             genome: "91cc".to_owned(),
             asked: 12,
@@ -75,11 +59,17 @@ fn shadowed() -> CellView {
             current_instructions: 720,
             variant_instructions: 705,
         }),
-        ..cell()
+        metrics: Metrics {
+            runs: 7,
+            instructions: 420,
+            ..Metrics::default()
+        },
+        created_at: BORN,
+        changed_at: BORN,
     }
 }
 
-fn worked() -> CellWorked {
+fn worked(cell: CellView) -> CellWorked {
     let answered = |ticket, error: Option<&str>| CellAnswered {
         ticket,
         text: error.is_none().then(|| "12".to_owned()),
@@ -87,7 +77,7 @@ fn worked() -> CellWorked {
         error: error.map(str::to_owned),
     };
     CellWorked {
-        cell: cell(),
+        cell,
         answers: vec![
             answered(1, None),
             answered(2, Some("the genome refuses: no")),
@@ -99,6 +89,7 @@ fn crashed() -> CellView {
     CellView {
         condition: Condition::Crashed,
         state_bytes: 0,
+        shadow: None,
         ..cell()
     }
 }
@@ -120,6 +111,7 @@ fn said() -> CellSaid {
 
 fn called() -> CellSaid {
     CellSaid {
+        cell: crashed(),
         text: None,
         digits: None,
         values: vec!["49".to_owned()],
