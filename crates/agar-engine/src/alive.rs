@@ -9,7 +9,7 @@ use agar_core::id::SandboxId;
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 /// How long the jail behind a mark is meant to stay.
@@ -191,15 +191,23 @@ impl Vacant {
 }
 
 impl Found {
+    /// Whether it is the mark of a sandbox that stays and has a keeper, about which nothing more is to
+    /// be seen. Every command asks for every mark, so this takes few calls and short ways:
+    /// `sandboxes` is the directory of all sandboxes.
+    pub(crate) fn has_keeper(&self, sandboxes: BorrowedFd<'_>) -> bool {
+        if self.stay != Stay::UntilStopped {
+            return false;
+        }
+        let path = keeper_lock(Path::new(&self.id.to_string()));
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        // Shared and let go at once, so that many who ask do not take each other for the keeper.
+        rustix::fs::openat(sandboxes, path, flags, Mode::empty())
+            .and_then(|lock| rustix::fs::flock(&lock, FlockOperation::NonBlockingLockShared))
+            == Err(Errno::WOULDBLOCK)
+    }
+
     /// Tries both locks.
     pub(crate) fn look_behind(&self, sandbox: &Path) -> io::Result<Behind> {
-        // Every command looks behind every mark, and nearly all are of sandboxes that stay and have a
-        // keeper, which says enough.
-        if self.stay == Stay::UntilStopped
-            && try_lock(&keeper_lock(sandbox), OFlags::RDONLY)?.is_none()
-        {
-            return Ok(Behind::Alive);
-        }
         let mark = match try_lock(&self.path, OFlags::RDONLY)? {
             // Another command may have cleared this mark away since it was seen, and a third may have
             // left a new one of the same name: whoever holds the old file holds nothing.
@@ -208,7 +216,16 @@ impl Found {
         };
         // Made if need be: a keeper on its way to its lock must find it taken while its sandbox is
         // being cleared away.
-        let Some(keeper) = try_lock(&keeper_lock(sandbox), OFlags::CREATE | OFlags::RDWR)? else {
+        let lock = || try_lock(&keeper_lock(sandbox), OFlags::CREATE | OFlags::RDWR);
+        // Twice, since it may have been held for a moment by somebody who asked the same.
+        let keeper = match lock()? {
+            None => {
+                std::thread::yield_now();
+                lock()?
+            }
+            keeper => keeper,
+        };
+        let Some(keeper) = keeper else {
             return Ok(match self.stay {
                 Stay::Ending | Stay::OneRun => Behind::Orphaned,
                 Stay::UntilStopped => Behind::Alive,
@@ -246,6 +263,7 @@ fn try_lock(path: &Path, how: OFlags) -> io::Result<Option<Option<OwnedFd>>> {
 mod tests {
     use super::*;
     use agar_core::seam::Timestamp;
+    use std::os::fd::AsFd as _;
     use std::sync::atomic::{AtomicBool, Ordering};
 
     fn id() -> SandboxId {
@@ -317,6 +335,32 @@ mod tests {
             all_stay
         });
         assert!(all_stay, "a mark that was held is gone");
+    }
+
+    #[test]
+    fn only_a_sandbox_that_stays_is_well_when_its_keeper_holds_its_lock() {
+        let state = tempfile::tempdir().unwrap();
+        let sandboxes = state.path().join("sandboxes");
+        let lock = keeper_lock(&sandboxes.join(id().to_string()));
+        fs_err::create_dir_all(lock.parent().unwrap()).unwrap();
+        let directory = fs_err::File::open(&sandboxes).unwrap();
+        let is_well = |stay| {
+            let mark = Mark::leave(state.path(), id(), stay).unwrap();
+            let found = marks(state.path()).unwrap();
+            mark.remove();
+            found[0].has_keeper(directory.as_fd())
+        };
+        assert!(!is_well(Stay::UntilStopped), "there is no lock");
+        fs_err::write(&lock, b"").unwrap();
+        assert!(!is_well(Stay::UntilStopped), "nobody holds it");
+        let asking = fs_err::File::open(&lock).unwrap();
+        rustix::fs::flock(&asking, FlockOperation::LockShared).unwrap();
+        assert!(!is_well(Stay::UntilStopped), "somebody else asks");
+        drop(asking);
+        let keeper = fs_err::File::open(&lock).unwrap();
+        rustix::fs::flock(&keeper, FlockOperation::LockExclusive).unwrap();
+        assert!(is_well(Stay::UntilStopped));
+        assert!(!is_well(Stay::OneRun) && !is_well(Stay::Ending));
     }
 
     #[test]

@@ -4,7 +4,6 @@ use crate::alive::{Mark, Stay};
 use crate::draft::{Draft, draft};
 use crate::here::Here;
 use crate::raise::Walls;
-use crate::upkeep::Due;
 use crate::{Engine, EngineError, SandboxOptions, SandboxView};
 use crate::{layers, raise, view};
 use agar_sandbox::base::Choice;
@@ -70,8 +69,8 @@ pub(crate) fn answer(
     here: &Here,
     (record, draft): (&Sandbox, Draft),
 ) -> CreateAnswer {
-    if here.wants_upkeep() {
-        engine.later(Due::Log);
+    if let Some(due) = here.due(false) {
+        engine.later(due);
     }
     CreateAnswer {
         sandbox: view::sandbox_with(record, &draft.blueprint, 0),

@@ -7,7 +7,6 @@ use crate::drive::{Ended, Errand, Sent, drive};
 use crate::experiment::{ExperimentView, Proposal};
 use crate::here::Here;
 use crate::travel::WayBack;
-use crate::upkeep::Due;
 use crate::{Caller, Command, Engine, EngineError, RunView, SandboxView, Streams};
 use crate::{find, queue, raise, travel, view, wishes};
 use agar_core::settings::{OnBreach, Who};
@@ -98,8 +97,8 @@ pub fn exec(
         }
         Some(_) | None => None,
     };
-    if here.wants_upkeep() {
-        engine.later(Due::Log);
+    if let Some(due) = here.due(false) {
+        engine.later(due);
     }
     Ok(ExecAnswer {
         experiment,

@@ -2,6 +2,7 @@
 
 use crate::Engine;
 use crate::failure::EngineError;
+use crate::upkeep::Due;
 use crate::{sweep, upkeep};
 use agar_core::id::{ProjectId, SandboxId};
 use agar_jail::client::{Keeper, TalkError};
@@ -117,6 +118,15 @@ impl Here {
     /// What the sandbox crate wants to know of the machine.
     pub(crate) fn around(&self) -> &project::Surroundings {
         &self.around
+    }
+
+    /// What upkeep is worth asking for; `freezes` if it would freeze the project for next time.
+    pub(crate) fn due(&self, freezes: bool) -> Option<Due> {
+        match (freezes, self.wants_upkeep()) {
+            (true, _) => Some(Due::Everything),
+            (false, true) => Some(Due::Log),
+            (false, false) => None,
+        }
     }
 
     /// Whether reading the store has become slow enough for upkeep.

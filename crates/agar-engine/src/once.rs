@@ -14,7 +14,6 @@ use crate::here::Here;
 use crate::options::{Command, SandboxOptions};
 use crate::relay::Streams;
 use crate::try_change::Begun;
-use crate::upkeep::Due;
 use crate::{Engine, raise, sweep, view};
 use agar_core::id::SandboxId;
 use agar_core::run::End;
@@ -136,10 +135,8 @@ pub(crate) fn once(
     // Left: it takes the empty jail down by itself.
     drop(keeper);
     mark.remove();
-    if draft.freeze_later {
-        engine.later(Due::Everything);
-    } else if here.wants_upkeep() {
-        engine.later(Due::Log);
+    if let Some(due) = here.due(draft.freeze_later) {
+        engine.later(due);
     }
     let restores = draft.on_breach == OnBreach::Restore;
     Ok(Once {

@@ -15,6 +15,8 @@ use agar_core::run::{End, Usage};
 use agar_core::state::{Event, State};
 use agar_jail::report::RunReport;
 use agar_store::{Run, RunEnd, Sandbox};
+use rustix::fs::{Mode, OFlags};
+use std::os::fd::AsFd as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -26,7 +28,13 @@ pub(crate) fn sweep(engine: &Engine, here: &Here) -> Result<(), EngineError> {
     // mark then is not that of a sandbox that is being made.
     let sockets = sockets(engine);
     let marks = alive::marks(here.state.path()).map_err(EngineError::io("see what is alive"))?;
-    for mark in &marks {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let sandboxes = rustix::fs::open(here.state.sandboxes(), flags, Mode::empty()).ok();
+    let is_well = |mark: &&Found| {
+        let sandboxes = sandboxes.as_ref();
+        sandboxes.is_some_and(|sandboxes| mark.has_keeper(sandboxes.as_fd()))
+    };
+    for mark in marks.iter().filter(|mark| !is_well(mark)) {
         // The next command tries again.
         drop(settle(engine, here, mark));
     }
