@@ -173,7 +173,7 @@ fn a_change_that_was_tried_is_undone_whatever_it_broke_and_can_still_be_looked_a
         };
         let (mut output, mut begun) = (Vec::new(), 0);
         let answer = try_change(&yard.engine, &request, capture(&mut output), &mut |_| {
-            begun += 1
+            begun += 1;
         });
         let answer = answer.unwrap();
         assert_eq!(begun, 1);
