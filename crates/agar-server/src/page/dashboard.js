@@ -28,7 +28,12 @@ export async function show(place) {
   const board = new Board();
   const waiting = h("div", { className: "waiting" });
   place.replaceChildren(waiting, board.element);
-  await Promise.all([board.load(), inbox().then((it) => waiting.replaceChildren(it))]);
+  try {
+    await Promise.all([board.load(), inbox().then((it) => waiting.replaceChildren(it))]);
+  } catch (error) {
+    board.leave();
+    throw error;
+  }
   return () => board.leave();
 }
 
@@ -211,7 +216,7 @@ class Board {
   async drop(ids) {
     const boxes = ids.flatMap((id) => this.rows.get(id)?.sandbox ?? []);
     if (boxes.length === 0) return;
-    await discard(boxes);
+    if (!await discard(boxes)) return;
     this.chosen.clear();
     await this.load().catch((error) => tell(error.message));
     this.search.focus();
