@@ -121,10 +121,18 @@ export async function everything(server) {
   return { first, busy };
 }
 
-/** Every view of the page by a name for files, with its address. */
+/** Every view of the page by a name for files, with its address and what shows that it is there. */
 export function views({ first }) {
   return [
-    ["dashboard", "#/"], ["experiments", "#/experiments"], ["memory", "#/memory"], ["populations", "#/populations"],
-    ["population", "#/populations/cubic"], ["settings", "#/settings"], ["sandbox", `#/sandbox/${first}`],
+    ["dashboard", "#/", [".box", ".inbox .card", ".usage:not(:empty)"]], ["experiments", "#/experiments", [".experiment"]],
+    ["memory", "#/memory", ["figure:has-text('Reliability') svg .dot"]], ["populations", "#/populations", ["progress"]],
+    ["population", "#/populations/cubic", ["svg .person"]], ["settings", "#/settings", [".wish"]],
+    ["sandbox", `#/sandbox/${first}`, [".pane .body"]],
   ];
+}
+
+/** Goes to a view and waits until it is there. The page asks again and again: it is never quiet. */
+export async function go(page, server, [, address, wanted]) {
+  await page.goto(`${server.origin}/${address}`);
+  for (const selector of wanted) await page.locator(selector).first().waitFor();
 }

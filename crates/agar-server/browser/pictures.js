@@ -3,7 +3,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { Browser, Server, visit } from "./harness.js";
-import { everything, views } from "./life.js";
+import { everything, go, views } from "./life.js";
 
 const directory = process.argv[2];
 mkdirSync(directory, { recursive: true });
@@ -16,10 +16,9 @@ try {
     for (const [width, height] of [[1280, 900], [390, 844]]) {
       const page = await visit(browser, { link }, { viewport: { width, height }, colorScheme, reducedMotion: "reduce" });
       const cookies = await page.context().cookies();
-      for (const [name, address] of views(made)) {
-        await page.goto(`${server.origin}/${address}`);
-        await page.locator("main .view h2").first().waitFor();
-        await page.waitForLoadState("networkidle").catch(() => {});
+      for (const view of views(made)) {
+        const [name] = view;
+        await go(page, server, view);
         if (name === "dashboard") await page.locator(".spark polyline").first().waitFor();
         const path = join(directory, `${name}-${colorScheme}-${width}.png`);
         await page.screenshot({ path, fullPage: true });
