@@ -36,7 +36,7 @@ fn game() -> Lander {
 fn the_host_flies_and_keeps_the_score() {
     let crashed = game().evaluate(&script(BOT), &bench()).verdict.unwrap();
     assert!(crashed.score < 0.0, "{crashed:?}");
-    assert_eq!(crashed.components["landed"], 0.0);
+    assert!(crashed.components["landed"] < 0.5, "{crashed:?}");
     let landed = game().evaluate(&script(CAREFUL), &bench()).verdict.unwrap();
     assert!(landed.score > 0.5, "{landed:?}");
     assert!(landed.components["landed"] > 1.5, "{landed:?}");
@@ -79,7 +79,7 @@ fn a_bot_remembers_nothing_of_the_last_game() {
     let verdict = game().evaluate(&script(forgetful), &bench()).verdict;
     let fitness = verdict.unwrap();
     assert!(fitness.cases.iter().all(|loss| *loss > 1.0), "{fitness:?}");
-    assert_eq!(fitness.components["burned"], 0.0);
+    assert!(fitness.components["burned"] < 0.5, "{fitness:?}");
 }
 
 #[test]
