@@ -6,7 +6,7 @@
 use crate::alive::{Mark, Stay};
 use crate::answer::SandboxView;
 use crate::blueprint::Blueprint;
-use crate::draft::draft;
+use crate::draft::{Draft, draft};
 use crate::drive::{Ended, Errand, Packed, Sent, drive};
 use crate::experiment::{self, Open, Proposal};
 use crate::failure::EngineError;
@@ -21,7 +21,7 @@ use agar_core::settings::OnBreach;
 use agar_core::state::Event;
 use agar_jail::client::{Keeper, Raising};
 use agar_sandbox::base::Choice;
-use agar_store::{Sandbox, StoreError};
+use agar_store::{Sandbox, StoreError, Writer};
 
 /// What is to become of the sandbox once the command has ended and everything in it is gone.
 pub(crate) type Verdict<'a> = &'a dyn Fn(&Sandbox, &Blueprint, &Ended) -> Result<Keep, EngineError>;
@@ -82,10 +82,7 @@ pub(crate) fn once(
     let mark = Mark::leave(here.state.path(), draft.id(), Stay::OneRun)
         .map_err(EngineError::io("mark the sandbox as alive"))?;
     let made = draft.begin(engine, here, expected, |store| {
-        let record = draft.record(engine, store)?;
-        let cwd = errand.directory(engine, &draft.blueprint);
-        let number = errand.record(engine, store, (&record, &cwd))?;
-        Ok((record, number))
+        recorded(engine, store, (&draft, &errand))
     });
     let ((record, number), raising) = match made {
         Ok(made) => made,
@@ -148,6 +145,18 @@ pub(crate) fn once(
         checks: draft.learning.checks,
         study,
     })
+}
+
+/// Writes down a sandbox and the one run in it.
+fn recorded(
+    engine: &Engine,
+    store: &Writer<'_>,
+    (draft, errand): (&Draft, &Errand<'_>),
+) -> Result<(Sandbox, u32), StoreError> {
+    let record = draft.record(engine, store)?;
+    let cwd = errand.directory(engine, &draft.blueprint);
+    let number = errand.record(engine, store, (&record, &cwd))?;
+    Ok((record, number))
 }
 
 /// A run that ended, with its keeper where nobody has to wait for it.
