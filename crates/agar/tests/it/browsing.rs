@@ -43,7 +43,7 @@ fn run(name: &str) {
     let short = tempfile::Builder::new()
         .prefix("agar-browser-")
         .tempdir_in("/tmp")
-        .expect("a directory can be made");
+        .unwrap();
     let pictures = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../browser");
     world
         .invoke(NODE)
