@@ -18,16 +18,15 @@ pub(crate) struct Turn {
 impl Turn {
     /// Waits for the turn at a sandbox.
     pub(crate) fn take(sandbox: &Path) -> Result<Self, EngineError> {
-        // Not a trace is left in what somebody else put there.
-        layers::refuse_foreign(sandbox)?;
-        let lock = Self::lock(sandbox, FlockOperation::LockExclusive);
-        lock.map_err(failed(
-            "wait for another agar command that works on this sandbox",
-        ))
+        Self::take_if_there(sandbox)?.ok_or_else(|| EngineError::Missing {
+            doing: "work on a sandbox",
+            what: "directory of it any more: it was removed".to_owned(),
+        })
     }
 
     /// The same for a sandbox that somebody else may have removed meanwhile: nothing if so.
     pub(crate) fn take_if_there(sandbox: &Path) -> Result<Option<Self>, EngineError> {
+        // Not a trace is left in what somebody else put there.
         layers::refuse_foreign(sandbox)?;
         match Self::lock(sandbox, FlockOperation::LockExclusive) {
             Ok(turn) => Ok(Some(turn)),

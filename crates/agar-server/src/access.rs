@@ -7,15 +7,18 @@
 //! A page of another site can make a browser send requests here, also under a name that leads to
 //! this machine (DNS rebinding). Its requests carry its own `Host` or `Origin`, or say in
 //! `Sec-Fetch-Site` where they come from, and are turned away before anything is looked at, cookie or
-//! not.
+//! not. The exception is an origin that the person allowed (`guests.rs`): with its own token, and for
+//! two things only.
 
 use crate::app::App;
+use crate::guests::{Guest, is_offer};
 use crate::refusal::Refusal;
 use agar_core::fault::{Kind, Remedy};
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::header::{
-    AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, COOKIE, HOST, ORIGIN, REFERRER_POLICY,
-    X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_MAX_AGE, AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, COOKIE, HOST,
+    ORIGIN, REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
@@ -37,6 +40,8 @@ pub(crate) enum Who {
     Program,
     /// With a cookie.
     Browser,
+    /// With the token of another origin that was allowed.
+    Guest,
     /// Not at all, and not needed.
     Anyone,
 }
@@ -47,9 +52,14 @@ pub(crate) async fn gate(State(app): State<App>, mut request: Request, next: Nex
     let id = app.request_id();
     let matched = request.extensions().get::<MatchedPath>();
     let route = matched.map_or_else(|| "none".to_owned(), |path| path.as_str().to_owned());
+    let visitor = visitor(&app, &request);
     let mut response = match admit(&app, &request, begun) {
+        Ok(_) if visitor.is_some() && *request.method() == Method::OPTIONS => preflight(),
         Ok(who) => {
             request.extensions_mut().insert(who);
+            if let Some(guest) = visitor.as_ref().and_then(|origin| origin.to_str().ok()) {
+                request.extensions_mut().insert(Guest(guest.to_owned()));
+            }
             next.run(request).await
         }
         Err(refusal) => {
@@ -58,6 +68,11 @@ pub(crate) async fn gate(State(app): State<App>, mut request: Request, next: Nex
         }
     };
     dress(response.headers_mut(), &id);
+    if let Some(origin) = visitor {
+        let headers = response.headers_mut();
+        headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+        headers.insert(VARY, HeaderValue::from_static("Origin"));
+    }
     let status = response.status();
     if status == StatusCode::INTERNAL_SERVER_ERROR {
         (app.log)(&format!("request {id} to {route} failed"));
@@ -99,7 +114,11 @@ fn admit(app: &App, request: &Request, now: Instant) -> Result<Who, Refusal> {
     let slow = |seconds| Refusal::new(Kind::Limit, "requests come too fast").retry_after(seconds);
     match check(app, request) {
         Ok(who) => {
-            app.known.take(now).map_err(slow)?;
+            let pace = match who {
+                Who::Guest => &app.visitors,
+                Who::Program | Who::Browser | Who::Anyone => &app.known,
+            };
+            pace.take(now).map_err(slow)?;
             Ok(who)
         }
         Err(refusal) => {
@@ -127,8 +146,8 @@ fn check(app: &App, request: &Request) -> Result<Who, Refusal> {
     }
     let public = is_public(request.uri().path());
     let origin = headers.get(ORIGIN);
-    if origin.is_some_and(|origin| !is_own_origin(origin, app.port)) {
-        return Err(foreign());
+    if let Some(origin) = origin.filter(|origin| !is_own_origin(origin, app.port)) {
+        return visit(app, request, origin);
     }
     let from = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
     let is_far = from.is_some_and(|from| !matches!(from, b"same-origin" | b"none"));
@@ -158,6 +177,57 @@ fn check(app: &App, request: &Request) -> Result<Who, Refusal> {
     } else {
         Err(unknown())
     }
+}
+
+/// The origin of a page that was allowed and asks for what such pages may ask for.
+fn visitor(app: &App, request: &Request) -> Option<HeaderValue> {
+    let origin = request.headers().get(ORIGIN)?;
+    let path = request.uri().path();
+    let is_asset = *request.method() == Method::GET && path.starts_with("/assets/");
+    let may_ask = is_asset || is_offer(request.method(), path);
+    if is_own_origin(origin, app.port) || !may_ask {
+        return None;
+    }
+    app.guests.token(&app.keys, origin).map(|_| origin.clone())
+}
+
+/// Whether a page of another origin may ask.
+fn visit(app: &App, request: &Request, origin: &HeaderValue) -> Result<Who, Refusal> {
+    let token = app
+        .guests
+        .token(&app.keys, origin)
+        .filter(|_| visitor(app, request).is_some())
+        .ok_or_else(foreign)?;
+    match *request.method() {
+        // A script that tells nothing, and the question whether one may ask.
+        Method::GET | Method::OPTIONS => Ok(Who::Anyone),
+        // Which project is none of its business.
+        _ if request.uri().query().is_some() => Err(foreign()),
+        _ => match bearer(request.headers()) {
+            // Hashes of equal length are compared in constant time.
+            Some(offered) if blake3::hash(offered.as_bytes()) == blake3::hash(token.as_bytes()) => {
+                Ok(Who::Guest)
+            }
+            Some(_) | None => Err(unknown()),
+        },
+    }
+}
+
+/// Says what a page of another origin may send.
+fn preflight() -> Response {
+    let headers = [
+        (ACCESS_CONTROL_ALLOW_METHODS, "POST"),
+        (
+            ACCESS_CONTROL_ALLOW_HEADERS,
+            "authorization, content-type, idempotency-key",
+        ),
+        (ACCESS_CONTROL_MAX_AGE, "600"),
+        (
+            HeaderName::from_static("access-control-allow-private-network"),
+            "true",
+        ),
+    ];
+    (StatusCode::NO_CONTENT, headers).into_response()
 }
 
 /// Paths that anybody on this machine may ask for: they tell nothing.

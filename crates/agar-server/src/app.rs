@@ -1,5 +1,6 @@
 //! What every handler is given, and the way to the engine.
 
+use crate::guests::Guests;
 use crate::keys::Keys;
 use crate::metrics::Metrics;
 use crate::pace::Pace;
@@ -7,20 +8,24 @@ use crate::refusal::Refusal;
 use crate::v1::usage::Samples;
 use agar_core::fault::Kind;
 use agar_core::id::SandboxId;
+use agar_engine::create::{CreateAnswer, CreateRequest, create};
 use agar_engine::inspect::summary;
-use agar_engine::{Control, Controls, Engine, SandboxView, Surroundings, projects};
+use agar_engine::pool::Pool;
+use agar_engine::{Control, Controls, Engine, EngineError, SandboxView, Surroundings, projects};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 /// Commands that may run at once on behalf of requests, waiting ones included.
 pub(crate) const RUNS_MAX: usize = 128;
 /// Event streams that may be open at once.
 pub(crate) const STREAMS_MAX: usize = 512;
+/// Terminals that may be looked at at once.
+pub(crate) const TERMINALS_MAX: usize = 64;
 
 /// Hears one line for the log.
 pub(crate) type Log = Arc<dyn Fn(&str) + Send + Sync>;
@@ -33,14 +38,20 @@ pub(crate) struct App(pub(crate) Arc<Inner>);
 pub(crate) struct Inner {
     pub(crate) surroundings: Surroundings,
     pub(crate) keys: Keys,
+    pub(crate) guests: Guests,
     pub(crate) port: u16,
     pub(crate) metrics: Metrics,
     /// For those who may ask.
     pub(crate) known: Pace,
+    /// For pages of other origins that were let in.
+    pub(crate) visitors: Pace,
     /// For those who may not.
     pub(crate) strangers: Pace,
     pub(crate) runs: Arc<Semaphore>,
     pub(crate) streams: Arc<Semaphore>,
+    pub(crate) terminals: Arc<Semaphore>,
+    /// Jails that stand ready for sandboxes of the project that the server was started in.
+    pub(crate) pool: RwLock<Option<Pool>>,
     pub(crate) ending: Arc<Ending>,
     /// Requests with a key that are being done.
     pub(crate) underway: Mutex<BTreeSet<String>>,
@@ -128,6 +139,35 @@ impl App {
         })?)
     }
 
+    /// Makes a sandbox, around which a jail stands already if the pool has one that fits.
+    pub(crate) fn create(
+        &self,
+        engine: &Engine,
+        request: &CreateRequest,
+    ) -> Result<CreateAnswer, EngineError> {
+        let pool = self.pool.read().unwrap_or_else(PoisonError::into_inner);
+        let is_here = projects::current(engine).is_ok_and(|root| root == self.surroundings.cwd);
+        let Some(pool) = pool.as_ref().filter(|_| is_here) else {
+            return create(engine, request);
+        };
+        let pooled = pool.create(engine, request)?;
+        let taken = u64::from(pooled.was_ready);
+        self.metrics.taken.fetch_add(taken, Ordering::Relaxed);
+        Ok(pooled.created)
+    }
+
+    /// Jails that stand ready.
+    pub(crate) fn ready(&self) -> usize {
+        let pool = self.pool.read().unwrap_or_else(PoisonError::into_inner);
+        pool.as_ref().map_or(0, Pool::ready)
+    }
+
+    /// Takes down the jails that stand ready.
+    pub(crate) fn drain(&self) {
+        let mut pool = self.pool.write().unwrap_or_else(PoisonError::into_inner);
+        drop(pool.take());
+    }
+
     /// The right to run a command, if not too many run already.
     pub(crate) fn run_permit(&self) -> Result<RunPermit, Refusal> {
         match Arc::clone(&self.runs).try_acquire_owned() {
@@ -175,6 +215,13 @@ impl App {
     pub(crate) fn trouble(&self, sandbox: SandboxId) -> Option<String> {
         let troubles = self.troubles.lock().unwrap_or_else(PoisonError::into_inner);
         troubles.get(&sandbox).cloned()
+    }
+
+    /// Waits until the server stops.
+    pub(crate) async fn stopping(&self) {
+        let mut stop = self.stop.clone();
+        // One whose teller is gone stops as well.
+        drop(stop.wait_for(|stop| *stop > 0).await);
     }
 
     /// A name for a request.

@@ -21,11 +21,13 @@ const COOKIE_MS: u64 = 30 * 24 * 3_600_000;
 
 /// What a keyed hash is for, so that none can stand for another.
 const COOKIE_PURPOSE: &str = "agar 2026-11-16 serve: the cookie of a browser";
+const GUEST_PURPOSE: &str = "agar 2026-11-16 serve: the token of another origin";
 
 /// The token, and the links that were given out.
 pub(crate) struct Keys {
     token: String,
     cookie_key: [u8; 32],
+    guest_key: [u8; 32],
     links: Mutex<Vec<(String, Timestamp)>>,
 }
 
@@ -51,6 +53,7 @@ impl Keys {
         };
         Ok(Self {
             cookie_key: blake3::derive_key(COOKIE_PURPOSE, token.as_bytes()),
+            guest_key: blake3::derive_key(GUEST_PURPOSE, token.as_bytes()),
             token,
             links: Mutex::new(Vec::new()),
         })
@@ -60,6 +63,13 @@ impl Keys {
     pub(crate) fn is_token(&self, offered: &str) -> bool {
         // Hashes of equal length are compared in constant time.
         blake3::hash(offered.as_bytes()) == blake3::hash(self.token.as_bytes())
+    }
+
+    /// The token for the pages of an origin that was allowed under this number.
+    pub(crate) fn guest(&self, number: &str, origin: &str) -> String {
+        let words = format!("{number} {origin}");
+        let mac = blake3::keyed_hash(&self.guest_key, words.as_bytes());
+        format!("guest-{mac}")
     }
 
     /// The secret of a new link.
@@ -159,7 +169,7 @@ fn make(path: &Path, entropy: &dyn Entropy) -> io::Result<String> {
 }
 
 /// 256 bits, in hexadecimal.
-fn random(entropy: &dyn Entropy) -> String {
+pub(crate) fn random(entropy: &dyn Entropy) -> String {
     let mut bytes = [0; 32];
     entropy.fill(&mut bytes);
     blake3::Hash::from_bytes(bytes).to_hex().to_string()

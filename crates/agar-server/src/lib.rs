@@ -11,6 +11,7 @@
 mod access;
 mod app;
 mod body;
+mod guests;
 mod keys;
 mod listen;
 mod metrics;
@@ -27,5 +28,6 @@ mod tail;
 mod trial;
 mod v1;
 
+pub use guests::AllowedOrigin;
 pub use listen::{Ready, ServeError, Settings, Stop, Stopper, serve, stopping};
 pub use openapi::document;

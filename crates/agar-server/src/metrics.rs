@@ -18,6 +18,10 @@ pub(crate) struct Metrics {
     pub(crate) turned_away: AtomicU64,
     /// Event streams that are open.
     pub(crate) streams: AtomicI64,
+    /// Sandboxes whose jail stood ready.
+    pub(crate) taken: AtomicU64,
+    /// Terminals that are looked at.
+    pub(crate) terminals: AtomicI64,
     /// Messages that were sent on event streams.
     pub(crate) messages: AtomicU64,
     /// Commands that run on behalf of requests.
@@ -42,7 +46,7 @@ impl Metrics {
     }
 
     /// Everything, as Prometheus reads it.
-    pub(crate) fn text(&self) -> String {
+    pub(crate) fn text(&self, ready: usize) -> String {
         let mut text = String::new();
         // Writing to a string cannot fail.
         let _ = writeln!(
@@ -59,6 +63,11 @@ impl Metrics {
         }
         drop(answers);
         self.tell_times(&mut text);
+        self.tell_numbers(&mut text, ready);
+        text
+    }
+
+    fn tell_numbers(&self, text: &mut String, ready: usize) {
         for (name, kind, help, value) in [
             (
                 "agar_http_turned_away_total",
@@ -71,6 +80,24 @@ impl Metrics {
                 "gauge",
                 "Event streams that are open.",
                 self.streams.load(Ordering::Relaxed),
+            ),
+            (
+                "agar_http_terminals",
+                "gauge",
+                "Terminals that are looked at.",
+                self.terminals.load(Ordering::Relaxed),
+            ),
+            (
+                "agar_pool_ready",
+                "gauge",
+                "Jails that stand ready.",
+                i64::try_from(ready).unwrap_or(i64::MAX),
+            ),
+            (
+                "agar_pool_taken_total",
+                "counter",
+                "Sandboxes whose jail stood ready.",
+                self.taken.load(Ordering::Relaxed).cast_signed(),
             ),
             (
                 "agar_http_messages_total",
@@ -96,7 +123,6 @@ impl Metrics {
                 "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}"
             );
         }
-        text
     }
 
     fn tell_times(&self, text: &mut String) {
@@ -126,7 +152,7 @@ mod tests {
         let metrics = Metrics::default();
         metrics.answered("/healthz", 200, Duration::from_millis(3));
         metrics.answered("/healthz", 200, Duration::from_mins(1));
-        let text = metrics.text();
+        let text = metrics.text(0);
         for line in [
             "agar_http_answers_total{route=\"/healthz\",status=\"200\"} 2",
             "agar_http_answer_seconds_bucket{le=\"0.0025\"} 0",

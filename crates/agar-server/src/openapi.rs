@@ -108,10 +108,12 @@ fn parameters(row: &Row) -> Vec<Value> {
 /// What a word behind the question mark may be.
 fn kind(row: &Row, name: &str) -> Value {
     match name {
-        "all" | "gone" | "trash" | "force" | "describe" | "patch" | "outside" | "family" => {
+        "all" | "gone" | "trash" | "force" | "describe" | "patch" | "outside" | "family"
+        | "plain" => {
             json!({ "type": "boolean" })
         }
         "limit" => json!({ "type": "integer", "minimum": 1, "maximum": 500 }),
+        "rows" | "columns" => json!({ "type": "integer", "minimum": 1, "maximum": 1000 }),
         "from" | "tail" | "context" | "count" | "individual" | "depth" | "days" => {
             json!({ "type": "integer", "minimum": 0 })
         }
@@ -159,7 +161,7 @@ fn answer(
         Answer::Object => json_of(json!({ "type": "object" })),
         Answer::Stream => json!({
             "description": row.summary,
-            "content": { "text/event-stream": { "schema": { "type": "string" } } },
+            "content": { "text/event-stream": {} },
         }),
         Answer::Other(kind) => json!({ "description": row.summary, "content": { kind: {} } }),
         Answer::Nothing => json!({ "description": row.summary }),

@@ -58,12 +58,33 @@ static PARTS: &[Part] = &[
     script!("sandbox.js"),
     script!("settings.js"),
     script!("split.js"),
+    script!("terminal.js"),
     script!("travel.js"),
     script!("try-this-safely.js"),
     script!("wishes.js"),
     script!("words.js"),
     sheet!("panels.css"),
     sheet!("style.css"),
+    (
+        "xterm.js",
+        "text/javascript; charset=utf-8",
+        include_str!("page/vendor/xterm/xterm.mjs"),
+    ),
+    (
+        "xterm-fit.js",
+        "text/javascript; charset=utf-8",
+        include_str!("page/vendor/xterm/addon-fit.mjs"),
+    ),
+    (
+        "xterm.css",
+        "text/css; charset=utf-8",
+        include_str!("page/vendor/xterm/xterm.css"),
+    ),
+    (
+        "xterm.LICENSE",
+        "text/plain; charset=utf-8",
+        include_str!("page/vendor/xterm/LICENSE"),
+    ),
 ];
 
 /// How long a browser keeps its cookie.
@@ -77,7 +98,7 @@ pub(crate) async fn health() -> Json<Value> {
 /// Counters.
 pub(crate) async fn metrics(State(app): State<App>) -> Response {
     let kind = "text/plain; version=0.0.4; charset=utf-8";
-    ([(CONTENT_TYPE, kind)], app.metrics.text()).into_response()
+    ([(CONTENT_TYPE, kind)], app.metrics.text(app.ready())).into_response()
 }
 
 /// The description of the interface.

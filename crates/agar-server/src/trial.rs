@@ -17,7 +17,7 @@ use agar_core::walls::Network;
 use agar_engine::apply::{ApplyAnswer, ApplyRequest, apply};
 use agar_engine::attempt::{AttemptRequest, attempt};
 use agar_engine::check::{CheckRequest, Verdict, check};
-use agar_engine::create::{CreateRequest, create};
+use agar_engine::create::CreateRequest;
 use agar_engine::exec::{ExecRequest, exec};
 use agar_engine::experiment::Proposal;
 use agar_engine::inspect::summary;
@@ -137,13 +137,13 @@ pub(crate) struct Made {
 }
 
 /// Makes a sandbox for a suggestion and records both.
-pub(crate) fn make(engine: &Engine, plan: &Plan) -> Result<Made, Refusal> {
+pub(crate) fn make(app: &App, engine: &Engine, plan: &Plan) -> Result<Made, Refusal> {
     let (begun, asked_at) = (Instant::now(), engine.surroundings().clock.now());
     let request = CreateRequest {
         options: plan.options(),
         alias: None,
     };
-    let made = create(engine, &request)?;
+    let made = app.create(engine, &request)?;
     let raised = begun.elapsed();
     // It is on record from when its base stands, and before its walls do.
     let frozen = Duration::from_millis(made.sandbox.created_at.since(asked_at)).min(raised);

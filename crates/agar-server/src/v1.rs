@@ -10,5 +10,6 @@ pub(crate) mod memory;
 pub(crate) mod populations;
 pub(crate) mod sandboxes;
 pub(crate) mod suggestions;
+pub(crate) mod terminal;
 pub(crate) mod travel;
 pub(crate) mod usage;

@@ -114,13 +114,7 @@ impl Client {
     #[track_caller]
     fn begin(&self, method: &str, path: &str, body: &[u8]) -> (Answer, Box<dyn BufRead>) {
         let mut socket = connect(self.address);
-        let mut text = format!("{method} {path} HTTP/1.1\r\n");
-        if !self.headers.iter().any(|(name, _)| name == "host") {
-            text.extend(["host: ", &self.address.to_string(), "\r\n"]);
-        }
-        for (name, value) in &self.headers {
-            text.extend([name, ": ", value, "\r\n"]);
-        }
+        let mut text = self.words(method, path);
         if !self
             .headers
             .iter()
@@ -132,7 +126,44 @@ impl Client {
         // Whoever refuses a body may not read it.
         let sent = socket.write_all(text.as_bytes());
         drop(sent.and_then(|()| socket.write_all(body)));
-        read_head(socket)
+        let mut reader = BufReader::new(socket);
+        let answer = read_head(&mut reader);
+        let reader: Box<dyn BufRead> = match answer.header("transfer-encoding") {
+            Some("chunked") => Box::new(BufReader::new(Chunks { reader, left: 0 })),
+            _ => Box::new(reader),
+        };
+        (answer, reader)
+    }
+
+    /// Asks to speak otherwise from here on: the answer, and the connection behind it. An answer that
+    /// is a refusal has its body.
+    #[track_caller]
+    pub(crate) fn switch(&self, path: &str) -> (Answer, TcpStream) {
+        let mut socket = connect(self.address);
+        let text = self.words("GET", path) + "\r\n";
+        socket.write_all(text.as_bytes()).expect("the server reads");
+        // One byte at a time: what follows the head is not ours to read.
+        let mut answer = read_head(&mut BufReader::with_capacity(1, &socket));
+        if answer.status != 101 {
+            let length = answer
+                .header("content-length")
+                .and_then(|it| it.parse().ok());
+            let rest = (&socket).take(length.unwrap_or(0));
+            drop(BufReader::new(rest).read_to_end(&mut answer.body));
+        }
+        (answer, socket)
+    }
+
+    /// The first line of a request and its headers.
+    fn words(&self, method: &str, path: &str) -> String {
+        let mut text = format!("{method} {path} HTTP/1.1\r\n");
+        if !self.headers.iter().any(|(name, _)| name == "host") {
+            text.extend(["host: ", &self.address.to_string(), "\r\n"]);
+        }
+        for (name, value) in &self.headers {
+            text.extend([name, ": ", value, "\r\n"]);
+        }
+        text
     }
 }
 
@@ -147,25 +178,19 @@ pub fn connect(address: SocketAddr) -> TcpStream {
 }
 
 #[track_caller]
-fn read_head(socket: TcpStream) -> (Answer, Box<dyn BufRead>) {
-    let mut reader = BufReader::new(socket);
-    let first = line(&mut reader).expect("the server answers");
+fn read_head(reader: &mut impl BufRead) -> Answer {
+    let first = line(reader).expect("the server answers");
     let status = first.split(' ').nth(1).and_then(|text| text.parse().ok());
     let mut headers = Vec::new();
-    while let Some(text) = line(&mut reader).filter(|text| !text.is_empty()) {
+    while let Some(text) = line(reader).filter(|text| !text.is_empty()) {
         let (name, value) = text.split_once(':').expect("a header has a name");
         headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
     }
-    let answer = Answer {
+    Answer {
         status: status.unwrap_or_else(|| panic!("`{first}` is not an answer")),
         headers,
         body: Vec::new(),
-    };
-    let reader: Box<dyn BufRead> = match answer.header("transfer-encoding") {
-        Some("chunked") => Box::new(BufReader::new(Chunks { reader, left: 0 })),
-        _ => Box::new(reader),
-    };
-    (answer, reader)
+    }
 }
 
 fn line(reader: &mut impl BufRead) -> Option<String> {
@@ -248,8 +273,14 @@ impl Served {
     /// Starts `agar serve` in the world's project and waits until it listens.
     #[track_caller]
     pub fn start(world: &World) -> Self {
+        Self::start_with(world, &[])
+    }
+
+    /// The same with further words on its command line.
+    #[track_caller]
+    pub fn start_with(world: &World, more: &[&str]) -> Self {
         let command = ["serve", "--port", "0", "--json", "--grace", "2"];
-        let running = world.command(command).spawn();
+        let running = world.command(command).args(more).spawn();
         until("the server to listen", || running.printed().contains('\n'));
         let said = running.printed();
         let field = |name: &str| {

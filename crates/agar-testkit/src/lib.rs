@@ -22,6 +22,7 @@ pub mod session;
 pub mod skip;
 pub mod tree;
 pub mod wait;
+pub mod websocket;
 pub mod world;
 
 pub use caller::Caller;

@@ -66,6 +66,8 @@ class Experiment {
     this.files = filePair(this.id);
     /** @type {(() => void) | undefined} */
     this.stop = undefined;
+    /** Leaves the live terminal. */
+    this.hangUp = () => {};
     this.timer = 0;
     this.lost = false;
     this.drawnAs = "";
@@ -111,7 +113,23 @@ class Experiment {
       },
     }, h("label", { htmlFor: "command", className: "said-only" }, "Run a command in the sandbox"), line, h("button", {}, "Run"));
     this.form = form;
-    return h("div", { className: "terminal" }, this.output.element, form);
+    return h("div", { className: "terminal" }, this.output.element, form, this.live());
+  }
+
+  /** The terminal that `agar attach` shows, loaded when somebody wants it. */
+  live() {
+    const screen = h("div", { className: "live-screen" });
+    const live = h("details", {
+      className: "live",
+      ontoggle: async () => {
+        this.hangUp();
+        if (!live.open) return;
+        const { mount } = await import("/assets/terminal.js");
+        this.hangUp();
+        if (live.open) this.hangUp = mount(screen, this.id);
+      },
+    }, h("summary", {}, "Live terminal"), screen);
+    return live;
   }
 
   /** Asks how things are, and shows it. */
@@ -342,7 +360,7 @@ class Experiment {
   }
 
   /** Listens no more. */
-  leave() { this.stop?.(); this.stop = undefined; clearTimeout(this.timer); }
+  leave() { this.hangUp(); this.stop?.(); this.stop = undefined; clearTimeout(this.timer); }
 
   /** @param {any} data */
   heard(data) {

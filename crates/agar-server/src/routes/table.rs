@@ -3,9 +3,10 @@
 use super::{Answer, Row, Shapes};
 use crate::app::App;
 use crate::v1::{
-    changes, events, exec, files, memory, populations, sandboxes, suggestions, travel, usage,
+    changes, events, exec, files, memory, populations, sandboxes, suggestions, terminal, travel,
+    usage,
 };
-use crate::{page, seed};
+use crate::{guests, page, seed};
 use axum::routing::{MethodRouter, delete, get, post, put};
 use utoipa::ToSchema;
 
@@ -49,6 +50,13 @@ impl Row {
     const fn created(self) -> Self {
         Self {
             status: 201,
+            ..self
+        }
+    }
+
+    const fn upgraded(self) -> Self {
+        Self {
+            status: 101,
             ..self
         }
     }
@@ -131,6 +139,8 @@ fn of_sandboxes() -> Vec<Row> {
             => Command("exec", &["stdout", "stderr"]), exec::run, told exec::ExecBody;
         get "/v1/sandboxes/{id}/runs/{run}/output" "What a run printed"
             => Command("logs", &[]), sandboxes::output, asked ["from" "tail"];
+        get "/v1/sandboxes/{id}/terminal" "The terminal of a sandbox, as a WebSocket"
+            => Nothing, terminal::open, asked ["rows" "columns" "plain"] => upgraded;
         get "/v1/sandboxes/{id}/processes" "What runs in a sandbox"
             => Command("ps", &[]), sandboxes::running;
         get "/v1/sandboxes/{id}/files" "A file, the names in a directory, or where a link points"
@@ -244,8 +254,15 @@ fn of_suggestions() -> Vec<Row> {
 }
 
 fn of_the_server() -> Vec<Row> {
-    use Answer::{Object, Other};
+    use Answer::{Nothing, Object, Other, Own};
     rows! {
+        get "/v1/origins" "Origins whose pages may offer suggestions; for the person's browser"
+            => Own(shape::<guests::Origins>), guests::all;
+        post "/v1/origins" "Let the pages of an origin offer suggestions; for the person's browser"
+            => Own(shape::<guests::AllowedOrigin>), guests::allow, told guests::OriginBody
+            => created;
+        delete "/v1/origins" "Let them no longer; for the person's browser"
+            => Nothing, guests::forget, asked ["origin!"] => empty;
         get "/v1/events"
             "What happened in the project; streamed where the client accepts text/event-stream"
             => Object, events::of_project, asked ["project" "after" "limit"];

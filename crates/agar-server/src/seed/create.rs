@@ -113,9 +113,9 @@ pub(crate) async fn create(
 /// The same for a plan.
 pub(crate) async fn begin(app: &App, plan: Plan) -> Result<(StatusCode, Json<Created>), Refusal> {
     let permit = app.run_permit()?;
-    let wanted = plan.clone();
+    let (own, wanted) = (app.clone(), plan.clone());
     let made = app
-        .work(plan.place(), move |engine| make(engine, &wanted))
+        .work(plan.place(), move |engine| make(&own, engine, &wanted))
         .await?;
     start(app, plan, &made, permit);
     Ok((StatusCode::CREATED, Json(created(made))))

@@ -2,6 +2,7 @@
 
 use crate::app::{App, Place};
 use crate::body::Told;
+use crate::guests::Guest;
 use crate::query::At;
 use crate::refusal::Refusal;
 use crate::trial::agent;
@@ -9,8 +10,8 @@ use agar_engine::memory as engine_memory;
 use agar_engine::memory::{
     Band, ConfidenceRequest, FindingsRequest, Graduation, Lesson, Pattern, SeenPattern, Similar,
 };
-use axum::Json;
 use axum::extract::State;
+use axum::{Extension, Json};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::path::PathBuf;
@@ -167,8 +168,12 @@ pub(crate) struct Calculated {
 /// Says how likely a suggestion is to work here.
 pub(crate) async fn calculate(
     State(app): State<App>,
-    Told(asked): Told<CalculateBody>,
+    guest: Option<Extension<Guest>>,
+    Told(mut asked): Told<CalculateBody>,
 ) -> Result<Json<Calculated>, Refusal> {
+    if guest.is_some() {
+        asked.context.remove("projectPath");
+    }
     if asked.suggestion.trim().is_empty() {
         return Err(Refusal::invalid("`suggestion` says what is suggested"));
     }
@@ -182,7 +187,12 @@ pub(crate) async fn calculate(
             context: asked.context,
         };
         let answer = engine_memory::confidence(engine, &request)?;
-        let confidence = answer.confidence;
+        let mut confidence = answer.confidence;
+        if guest.is_some() {
+            // How likely, not what was tried before.
+            confidence.similar.clear();
+            confidence.lessons.clear();
+        }
         let told = |number: f64| if answer.known { number } else { 0.0 };
         Ok(Json(Calculated {
             confidence: told(confidence.p),

@@ -8,7 +8,7 @@ use agar_core::id::SandboxId;
 use agar_core::limits::Limits;
 use agar_core::state::State as Life;
 use agar_core::walls::BaseKind;
-use agar_engine::create::{CreateAnswer, CreateRequest, create};
+use agar_engine::create::{CreateAnswer, CreateRequest};
 use agar_engine::inspect::{InspectAnswer, InspectRequest, inspect};
 use agar_engine::list::{ListOrder, ListRequest, Listed, Look, counts, list};
 use agar_engine::logs::{LogsAnswer, LogsRequest, logs};
@@ -60,6 +60,7 @@ pub(crate) async fn make(
     place: Place,
     Told(asked): Told<SandboxBody>,
 ) -> Result<(StatusCode, Json<CreateAnswer>), Refusal> {
+    let own = app.clone();
     app.work(place, move |engine| {
         let request = CreateRequest {
             options: SandboxOptions {
@@ -72,7 +73,7 @@ pub(crate) async fn make(
             },
             alias: asked.alias,
         };
-        Ok((StatusCode::CREATED, Json(create(engine, &request)?)))
+        Ok((StatusCode::CREATED, Json(own.create(engine, &request)?)))
     })
     .await
 }

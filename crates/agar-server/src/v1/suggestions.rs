@@ -2,6 +2,7 @@
 
 use crate::app::{App, Place};
 use crate::body::Told;
+use crate::guests::Guest;
 use crate::query::{Ask, At, page};
 use crate::refusal::Refusal;
 use crate::seed::{Created, SeedLimits, begin};
@@ -15,9 +16,9 @@ use agar_engine::suggestions::{
     MoveSuggestionRequest, SuggestRequest, SuggestionState, SuggestionView, SuggestionsRequest,
     move_suggestion, suggest, suggestion, suggestions,
 };
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::{Extension, Json};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -43,9 +44,15 @@ pub(crate) struct SuggestBody {
 /// Puts a suggestion into the inbox. Nothing is run.
 pub(crate) async fn offer(
     State(app): State<App>,
+    guest: Option<Extension<Guest>>,
     place: Place,
-    Told(asked): Told<SuggestBody>,
+    Told(mut asked): Told<SuggestBody>,
 ) -> Result<(StatusCode, Json<SuggestionView>), Refusal> {
+    if let Some(Extension(Guest(origin))) = guest {
+        // It does not say of itself who it is, nor where it belongs.
+        asked.agent = Some(origin);
+        asked.context.remove("projectPath");
+    }
     app.work(place, move |engine| {
         let request = SuggestRequest {
             text: asked.text,

@@ -12,7 +12,7 @@ use agar_core::fault::Kind;
 use agar_engine::projects::current;
 use agar_engine::upkeep::Due;
 use agar_engine::{Background, Engine, Quiet, Surroundings};
-use agar_server::{Ready, Settings, Stopper, serve, stopping};
+use agar_server::{AllowedOrigin, Ready, Settings, Stopper, serve, stopping};
 use fs_err::os::unix::fs::OpenOptionsExt as _;
 use rustix::event::{PollFd, PollFlags};
 use serde::Serialize;
@@ -31,7 +31,7 @@ use std::time::Duration;
 ///
 /// Ctrl-C lets requests that are under way end; a second one ends the commands they run. Sandboxes
 /// stay either way.
-#[derive(Debug, Clone, Copy, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 #[command(after_long_help = "\
 Examples:
   agar serve --open
@@ -46,6 +46,15 @@ pub struct ServeArgs {
     /// Open the page in a browser
     #[arg(long)]
     pub open: bool,
+
+    /// Let pages of this origin (scheme, host, port) offer suggestions, from now on
+    #[arg(long, value_name = "ORIGIN", hide_short_help = true)]
+    pub allow_origin: Vec<String>,
+
+    /// How many jails may stand ready, so that a sandbox like the last ones is there at once
+    #[arg(long, value_name = "JAILS", default_value_t = 0, hide_short_help = true,
+        value_parser = clap::value_parser!(u8).range(0..=64))]
+    pub pool: u8,
 
     /// How long requests may go on after Ctrl-C, in seconds
     #[arg(
@@ -68,6 +77,8 @@ pub struct ServeAnswer {
     pub link: String,
     /// The file of the token for programs.
     pub token_file: String,
+    /// Origins whose pages may offer suggestions, and their tokens.
+    pub origins: Vec<AllowedOrigin>,
 }
 
 /// An example, for the published schema.
@@ -77,6 +88,10 @@ pub fn example() -> ServeAnswer {
         url: "http://127.0.0.1:7727/".to_owned(),
         link: "http://127.0.0.1:7727/open?key=0f".to_owned(),
         token_file: "/home/me/.local/state/agar/serve/token".to_owned(),
+        origins: vec![AllowedOrigin {
+            origin: "http://localhost:3000".to_owned(),
+            token: "guest-1f".to_owned(),
+        }],
     }
 }
 
@@ -92,6 +107,8 @@ pub fn run(args: &ServeArgs, context: &Context) -> Result<u8, Failure> {
         port: args.port,
         token: token.clone(),
         openapi: reference::openapi(),
+        pool: usize::from(args.pool),
+        allow_origins: args.allow_origin.clone(),
         grace: Duration::from_secs(args.grace),
         log: log(context),
     };
@@ -151,16 +168,22 @@ fn tell(context: &Context, ready: &Ready, token: &Path) -> Result<(), Failure> {
         url: ready.url.clone(),
         link: ready.link.clone(),
         token_file: token.display().to_string(),
+        origins: ready.origins.clone(),
     };
     match context.ui.form {
         Form::Json => context.ui.show_line(&answer),
         Form::Words => {
             let told = format!("serving {} · Ctrl-C stops", answer.url);
             let programs = format!("programs send the token in {}", answer.token_file);
-            let block = Block::new()
+            let mut block = Block::new()
                 .line(block::OK, told)
-                .line(block::NOTE, programs)
-                .line(block::NOTE, "a browser opens this link, which works once:");
+                .line(block::NOTE, programs);
+            for allowed in &answer.origins {
+                let AllowedOrigin { origin, token } = allowed;
+                let told = format!("pages of {origin} may offer suggestions with {token}");
+                block = block.line(block::NOTE, told);
+            }
+            let block = block.line(block::NOTE, "a browser opens this link, which works once:");
             context.ui.say_block(&block);
             context.ui.show(&format!("{}\n", answer.link))
         }

@@ -156,6 +156,35 @@ fn the_token_is_for_its_owner_and_not_for_a_sandbox() {
     served.stop();
 }
 
+#[test]
+fn a_socket_opens_for_the_page_itself_and_for_no_other() {
+    let world = World::with_repository(AGAR);
+    let served = Served::start(&world);
+    let port = served.address.port();
+    let told = served.client().post("/v1/sandboxes", "{}").expect(201);
+    let told = told.text();
+    let from = told.find("\"id\":\"").unwrap() + 6;
+    let path = format!("/v1/sandboxes/{}/terminal", &told[from..from + 36]);
+    let browser = browser(&served);
+    let own = format!("http://127.0.0.1:{port}");
+    let refused = |client: &Client| client.upgrade(&path).unwrap_err().status;
+    assert_eq!(refused(&served.stranger()), 401, "nobody");
+    assert_eq!(refused(&browser), 403, "a browser says which page asks");
+    for origin in ["http://evil.example", "null", "http://127.0.0.1:1"] {
+        let client = browser.clone().with("origin", origin);
+        assert_eq!(refused(&client), 403, "{origin}");
+        let client = served.client().with("origin", origin);
+        assert_eq!(refused(&client), 403, "{origin}");
+    }
+    let rebound = browser.clone().with("origin", &own);
+    let rebound = rebound.with("host", &format!("evil.example:{port}"));
+    assert_eq!(refused(&rebound), 403);
+    assert!(browser.with("origin", &own).upgrade(&path).is_ok());
+    assert!(served.client().upgrade(&path).is_ok());
+    world.agar(["rm", "--all", "--force"]).success();
+    served.stop();
+}
+
 /// A browser that opened the link.
 fn browser(served: &Served) -> Client {
     let path = format!("/open?key={}", served.key);

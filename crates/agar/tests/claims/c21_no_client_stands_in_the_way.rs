@@ -116,6 +116,86 @@ fn streams_are_bounded_and_unread_ones_do_not_grow() {
 }
 
 #[test]
+fn clients_that_never_come_to_the_point_are_left() {
+    let world = World::with_repository(AGAR);
+    let served = Served::start(&world);
+    let begin = |text: &str| {
+        let mut socket = connect(served.address);
+        socket.write_all(text.as_bytes()).unwrap();
+        socket
+    };
+    let head = format!(
+        "POST /v1/suggestions HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {}\r\n\
+         content-type: application/json\r\ncontent-length: 100\r\n\r\n{{",
+        served.address, served.token
+    );
+    // Headers that do not end, and a body that does not come.
+    let slow = [begin("GET /healthz HTTP/1.1\r\nhost: x"), begin(&head)];
+    for mut socket in slow {
+        let mut told = Vec::new();
+        drop(socket.read_to_end(&mut told));
+        let told = String::from_utf8_lossy(&told);
+        assert!(
+            told.is_empty() || told.starts_with("HTTP/1.1 408"),
+            "{told}"
+        );
+    }
+    served.client().get("/healthz").expect(200);
+    served.stop();
+}
+
+#[test]
+fn headers_without_end_are_cut_short() {
+    let world = World::with_repository(AGAR);
+    let served = Served::start(&world);
+    let mut socket = connect(served.address);
+    socket.write_all(b"GET /healthz HTTP/1.1\r\n").unwrap();
+    let line = format!("x-more: {}\r\n", "y".repeat(4000));
+    let mut sent = 0;
+    while sent < (16 << 20) && socket.write_all(line.as_bytes()).is_ok() && !has_answered(&socket) {
+        sent += line.len();
+    }
+    assert!(sent < (16 << 20), "{sent} bytes of headers were taken");
+    served.client().get("/healthz").expect(200);
+    served.stop();
+}
+
+#[test]
+fn a_viewer_that_does_not_read_holds_up_nobody() {
+    let world = World::with_repository(AGAR);
+    let served = Served::start(&world);
+    let client = served.client();
+    let told = client.post("/v1/sandboxes", "{}").expect(201).text();
+    let from = told.find("\"id\":\"").unwrap() + 6;
+    let id = &told[from..from + 36];
+    let path = format!("/v1/sandboxes/{id}/terminal");
+    // Connected, and never read from.
+    let deaf: Vec<_> = (0..3).map(|_| client.socket(&path)).collect();
+    let mut viewer = client.socket(&path);
+    viewer.until("[");
+    // Far more than all the buffers on the way hold.
+    viewer.send(b"seq 1 400000; echo fi''nished\r");
+    viewer.until("finished");
+    // There is an end to how many look at once.
+    let mut more = Vec::new();
+    let full = (0..200).any(|_| match client.upgrade(&path) {
+        Ok(socket) => {
+            more.push(socket);
+            false
+        }
+        Err(answer) => answer.status == 429,
+    });
+    assert!(full, "{} more terminals were opened", more.len());
+    drop((deaf, more, viewer));
+    until("the viewers to be gone", || {
+        let told = client.get("/metrics").text();
+        told.contains("agar_http_terminals 0\n")
+    });
+    world.agar(["rm", "--all", "--force"]).success();
+    served.stop();
+}
+
+#[test]
 fn guessing_is_slowed_down_and_slows_nobody_else() {
     let world = World::with_repository(AGAR);
     let served = Served::start(&world);

@@ -88,4 +88,6 @@ scenarios! {
     every_view_is_accessible_light_and_dark_wide_and_narrow => "accessible",
     sandboxes_are_listed_forked_and_discarded_from_the_page => "dashboard",
     panels_show_what_is_known_and_forget_it => "panels",
+    the_terminal_is_the_one_that_attach_shows_and_survives_a_reload => "terminal",
+    a_button_in_another_page_offers_and_does_nothing_else => "embedding",
 }

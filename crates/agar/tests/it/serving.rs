@@ -5,11 +5,14 @@
     reason = "a test whose server answers nonsense must stop there and show it"
 )]
 
+mod embedding;
 mod inbox;
 mod panels;
+mod pool;
 mod resources;
 mod seed;
 mod streams;
+mod terminals;
 
 use agar_testkit::World;
 use agar_testkit::http::{Answer, Client, Served};
