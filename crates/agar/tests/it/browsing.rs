@@ -35,15 +35,17 @@ fn lacking() -> Option<String> {
     (!found).then(|| format!("no {}; `npm ci` makes it", packages.display()))
 }
 
-/// Runs a scenario in a world of its own.
-#[track_caller]
-fn run(name: &str) {
-    let world: World = crate::world::repository();
-    // The sockets of a browser have short names only.
-    let short = tempfile::Builder::new()
+/// A directory with a short name: the sockets of a browser take no other.
+fn short() -> std::io::Result<tempfile::TempDir> {
+    tempfile::Builder::new()
         .prefix("agar-browser-")
         .tempdir_in("/tmp")
-        .unwrap();
+}
+
+/// Runs a scenario in a world of its own.
+#[track_caller]
+fn run(name: &str, short: &Path) {
+    let world: World = crate::world::repository();
     let pictures = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../browser");
     world
         .invoke(NODE)
@@ -52,7 +54,7 @@ fn run(name: &str) {
         .env("AGAR", world.program())
         .env("AGAR_CHROMIUM", CHROMIUM)
         .env("AGAR_PICTURES", pictures)
-        .env("TMPDIR", short.path())
+        .env("TMPDIR", short)
         .patience(PATIENCE)
         .run()
         .success();
@@ -67,7 +69,7 @@ macro_rules! scenarios {
                 if let Some(reason) = lacking() {
                     skip!("browser", "{reason}");
                 }
-                run($file);
+                run($file, short().unwrap().path());
             }
         )*
     };
