@@ -5,7 +5,7 @@ import { check, has, read, same, until, visit } from "../harness.js";
 
 export default async function ({ server, browser }) {
   const words = { text: "Add a greeting to the project", agent: "claude" };
-  const commands = ["echo hello > greeting.txt", "sed -i s/second/SECOND/ notes.txt && echo all 3 tests pass"];
+  const commands = ["echo hello > greeting.txt", "sed -i s/second/SECOND/ notes.txt && git diff --check && echo all 3 tests pass"];
   await server.ask("/v1/suggestions", { ...words, commands });
   const page = await visit(browser, server);
   const card = page.locator(".suggestion", { hasText: words.text });
@@ -41,6 +41,7 @@ export default async function ({ server, browser }) {
   await toggle.click();
   await overlay.getByRole("button", { name: "notes.txt" }).click();
   await page.locator(".details .add", { hasText: "SECOND" }).waitFor();
+  check(!(await page.locator(".details").innerText()).includes("null"), "what is left out is not there");
 
   // Files of both, beside each other.
   await page.getByRole("tab", { name: "Files" }).click();
@@ -56,6 +57,7 @@ export default async function ({ server, browser }) {
   await done.waitFor();
   same(read("greeting.txt"), "hello\n", "the file on disk");
   check(read("notes.txt").includes("SECOND"), "the change on disk");
+  await main.locator("pre", { hasText: "SECOND" }).waitFor();
   await done.locator(".learned li").first().waitFor();
   await until("the suggestion to be applied", async () => {
     const told = await server.ask("/v1/suggestions?state=applied");

@@ -18,8 +18,23 @@ export function h(tag, properties = {}, ...children) {
     else if (name in element && name !== "list" && !tag.includes("-")) /** @type {any} */ (element)[name] = value;
     else element.setAttribute(name, value);
   }
-  element.append(.../** @type {(string | Node)[]} */ (children.filter((child) => child !== null && child !== undefined && child !== false)));
+  element.append(...there(children));
   return element;
+}
+
+/**
+ * Puts children in the place of those that an element has.
+ * @param {Element} element
+ * @param {...Child} children
+ */
+export function fill(element, ...children) { element.replaceChildren(...there(children)); }
+
+/**
+ * Those that are there: a child may be left out with `null`.
+ * @param {Child[]} children
+ */
+function there(children) {
+  return /** @type {(string | Node)[]} */ (children.filter((child) => child !== null && child !== undefined && child !== false));
 }
 
 /**

@@ -3,7 +3,7 @@
 import { ask, stream } from "/assets/api.js";
 import { list, recall, steps } from "/assets/checklist.js";
 import { partOf, patchView } from "/assets/diff.js";
-import { complain, h, tell } from "/assets/dom.js";
+import { complain, fill, h, tell } from "/assets/dom.js";
 import { filePair } from "/assets/files.js";
 import { learned, outcome } from "/assets/outcome.js";
 import { outputView, typed } from "/assets/output.js";
@@ -75,7 +75,7 @@ class Experiment {
     this.suggestion = null;
     this.turn = 0;
     this.last = "";
-    this.result = outcome(this.id, async () => { await this.refresh(); this.follow(); }, () => this.details());
+    this.result = outcome(this.id, async () => { await this.refresh(); this.files.refresh(); this.follow(); }, () => this.details());
     this.overlay = overlay((path) => this.details(path));
     this.parts = {
       title: h("h2", {}, sandbox.note ?? sandbox.alias),
@@ -285,11 +285,11 @@ class Experiment {
     const [own, known] = await Promise.all([
       ask(`/api/memory/sandbox/${this.id}`), ask("/api/confidence/calculate", { suggestion }),
     ]);
-    this.parts.memory.replaceChildren(
+    fill(this.parts.memory,
       h("h4", {}, "What this sandbox learned"), learned(own, this.facts.graduated),
       own.patterns.length > 0 ? h("h4", {}, "Patterns seen") : null,
       h("ul", { className: "plain" }, ...own.patterns.map((/** @type {any} */ it) => h("li", {}, "📝 ", ...prose(it.description), h("span", { className: "quiet" }, ` ${it.patternType}`)))));
-    this.parts.mainMemory.replaceChildren(
+    fill(this.parts.mainMemory,
       h("h4", {}, "What the project knows about this"),
       wished("hide-confidence") ? null : h("p", {}, known.known ? known.headline : "No evidence yet: nothing like it was tried here."),
       h("ul", { className: "plain" },
@@ -305,7 +305,7 @@ class Experiment {
     const { sandbox, inspected, diff } = this;
     const patch = path && diff ? partOf(diff.patch ?? "", path) : diff?.patch ?? "";
     const limits = sandbox.limits;
-    box.replaceChildren(
+    fill(box,
       h("div", { className: "line spread" }, h("h3", {}, path ? `Changes of ${path}` : "Details"), h("button", { onclick: () => { box.hidden = true; } }, "Close")),
       patch ? patchView(patch, "Changes") : h("p", { className: "quiet" }, path ? "There is no text to compare." : "No changes in the project."),
       path ? null : h("h4", {}, "Runs"),

@@ -339,6 +339,7 @@ fn strange(state: &Path) -> BTreeSet<String> {
     let known = [
         "staging",
         "alive",
+        "keys",
         "projects",
         "sandboxes",
         "trash",

@@ -33,7 +33,7 @@ fn yes_applies() {
 
     Apply to ~/project?  [y]es  [n]o  [d]iff  [e]xplore  [k]eep  ▸ y
     applied  1 file · undo with `agar undo`
-    learned  "sh -c 'echo working; echo sixth >> notes.txt'": success
+    learned  "sh -c 'echo working; echo sixth >> notes.txt'" worked
     "#);
     assert!(world.read("notes.txt").ends_with("sixth\n"));
 }
