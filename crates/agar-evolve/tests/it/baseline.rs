@@ -68,12 +68,14 @@ fn mappings_descriptors_and_threads_are_what_they_were() {
         };
         let incubator = Incubator::new(&settings, Arc::new(FixedClock::default()));
         lives(&incubator, &genomes);
+        // The interpreter's own code, where it is compiled, is kept for the next one.
+        let kept = incubator.in_use().memory;
         let before = held();
         for _ in 0..ROUNDS {
             lives(&incubator, &genomes);
         }
         let in_use = incubator.in_use();
-        assert_eq!((in_use.live, in_use.memory), (0, 0));
+        assert_eq!((in_use.live, in_use.memory), (0, kept));
         let room = ROUNDS * HOSTILE.len() / 10;
         agar_testkit::wait::until("what was taken to be given back", || {
             let now = held();

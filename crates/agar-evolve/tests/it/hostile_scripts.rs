@@ -1,7 +1,8 @@
 //! Whatever a script does, its run ends with a name for it, and the host goes on.
 
-use crate::kit::incubator;
-use agar_evolve::{CellError, Genome, Incubator, Limits, Rules, Spec};
+use agar_evolve::{CellError, Engines, Genome, Incubator, Limits, Rules, Settings, Spec};
+use agar_testkit::clock::FixedClock;
+use std::sync::Arc;
 
 /// How a hostile script is expected to end.
 #[derive(Debug, Clone, Copy)]
@@ -126,6 +127,15 @@ fn holds(end: End, error: &CellError) -> bool {
     }
 }
 
+/// One with a given engine: which of them a script deserves depends on all that ran in this process.
+fn incubator(engines: Engines) -> Incubator {
+    let settings = Settings {
+        engines,
+        ..Settings::default()
+    };
+    Incubator::new(&settings, Arc::new(FixedClock::default()))
+}
+
 /// Those that end otherwise than expected.
 fn surprises(incubator: &Incubator) -> Vec<String> {
     let harmless = genome("function evaluate() {}");
@@ -149,7 +159,7 @@ fn surprises(incubator: &Incubator) -> Vec<String> {
 
 #[test]
 fn every_hostile_script_ends_with_a_name() {
-    let incubator = incubator();
+    let incubator = incubator(Engines::Light);
     let surprises = surprises(&incubator);
     assert!(surprises.is_empty(), "{surprises:#?}");
     assert_eq!(incubator.in_use().memory, 0);
@@ -158,19 +168,17 @@ fn every_hostile_script_ends_with_a_name() {
 #[cfg(feature = "native")]
 #[test]
 fn compiled_it_ends_with_the_same_name() {
-    let settings = agar_evolve::Settings {
-        engines: agar_evolve::Engines::Heavy,
-        ..agar_evolve::Settings::default()
-    };
-    let clock = std::sync::Arc::new(agar_testkit::clock::FixedClock::default());
-    let incubator = Incubator::new(&settings, clock);
-    let surprises = surprises(&incubator);
+    let surprises = surprises(&incubator(Engines::Heavy));
     assert!(surprises.is_empty(), "{surprises:#?}");
 }
 
 #[test]
 fn a_source_that_spins_or_breaks_while_it_is_read_makes_no_cell() {
-    let create = |source: &str| incubator().create(&genome(source), spec()).unwrap_err();
+    let create = |source: &str| {
+        incubator(Engines::Light)
+            .create(&genome(source), spec())
+            .unwrap_err()
+    };
     let spins = create("for (;;);");
     assert!(matches!(spins, CellError::Instructions { .. }), "{spins:?}");
     let deep = create(&"(".repeat(100_000));
@@ -196,7 +204,7 @@ fn sabotage_harms_the_saboteur_only() {
             try { (it.prototype ?? it)[name] = () => { throw 'broken'; }; } catch {}
         globalThis.eval = globalThis.String = globalThis.JSON = globalThis.agar = undefined;
         function evaluate(input) { return { input }; }";
-    let incubator = incubator();
+    let incubator = incubator(Engines::Light);
     let mut broken = incubator.create(&genome(source), spec()).unwrap();
     let answer = broken.evaluate(b"still").unwrap();
     assert_eq!(answer, br#"{"input":"still"}"#);
