@@ -6,6 +6,7 @@
 
 mod bench;
 mod calibrate;
+mod contract;
 mod generate;
 mod program;
 mod screenshots;
@@ -23,6 +24,7 @@ usage: cargo xtask <task>
   tidy               the rules that no lint knows: edges between crates, sizes, claims, words
   generate [--check] write the generated references, or say which are out of date
   calibrate FILE     replay a stream of outcomes (lines of JSON) and score the confidence beside simple answers
+  contract           every operation of the served interface with valid and hostile input (schemathesis)
   screenshots        pictures of every view of the page, light and dark, wide and narrow
   bench [filter]     measure the promised numbers beside their peers; --json for programs
 ";
@@ -47,6 +49,7 @@ fn run() -> Result<ExitCode> {
         ["generate"] => generate::write(&root)?,
         ["generate", "--check"] => generate::check(&root)?,
         ["calibrate", file] => calibrate::run(&root, file)?,
+        ["contract"] => contract::run(&root)?,
         ["screenshots"] => screenshots::run(&root)?,
         ["bench", rest @ ..] => bench::run(&root, rest)?,
         [] | ["help" | "-h" | "--help"] => print!("{USAGE}"),

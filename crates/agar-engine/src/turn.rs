@@ -83,3 +83,18 @@ fn failed(doing: &str) -> impl Fn(Errno) -> EngineError {
         source: error.into(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use agar_core::fault::{Fault as _, Kind};
+
+    #[test]
+    fn a_sandbox_that_was_removed_is_missing_and_not_a_defect() {
+        let directory = tempfile::tempdir().unwrap();
+        let gone = directory.path().join("gone");
+        assert!(Turn::take_if_there(&gone).unwrap().is_none());
+        assert_eq!(Turn::take(&gone).unwrap_err().kind(), Kind::NotFound);
+        assert!(!gone.exists());
+    }
+}

@@ -163,7 +163,13 @@ fn answer(
             "description": row.summary,
             "content": { "text/event-stream": {} },
         }),
-        Answer::Other(kind) => json!({ "description": row.summary, "content": { kind: {} } }),
+        Answer::Other(kinds) => {
+            let content: Map<String, Value> = kinds
+                .iter()
+                .map(|kind| ((*kind).to_owned(), json!({})))
+                .collect();
+            json!({ "description": row.summary, "content": content })
+        }
         Answer::Nothing => json!({ "description": row.summary }),
     }
 }

@@ -29,8 +29,8 @@ pub(crate) enum Answer {
     Object,
     /// A stream of events.
     Stream,
-    /// Something that is not JSON.
-    Other(&'static str),
+    /// Something of one of these kinds.
+    Other(&'static [&'static str]),
     /// Nothing.
     Nothing,
 }

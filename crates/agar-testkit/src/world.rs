@@ -33,11 +33,16 @@ impl World {
     /// `program` (the test's `env!("CARGO_BIN_EXE_agar")`) is the command.
     #[track_caller]
     pub fn new(program: &str) -> Self {
-        let base = base_directory();
-        fs_err::create_dir_all(&base).expect("the directory for worlds can be made");
+        Self::new_in(&base_directory(), program)
+    }
+
+    /// The same in this directory, for a program that does not lie where tests do.
+    #[track_caller]
+    pub fn new_in(base: &Path, program: &str) -> Self {
+        fs_err::create_dir_all(base).expect("the directory for worlds can be made");
         let directory = tempfile::Builder::new()
             .prefix("world-")
-            .tempdir_in(&base)
+            .tempdir_in(base)
             .expect("a world can be made");
         let root = fs_err::canonicalize(directory.path()).expect("the world has a path");
         let program =
@@ -64,7 +69,18 @@ impl World {
     /// A world whose project is a git repository with a few committed files.
     #[track_caller]
     pub fn with_repository(program: &str) -> Self {
-        let world = Self::new(program);
+        Self::new(program).filled()
+    }
+
+    /// The same in this directory, for a program that does not lie where tests do.
+    #[track_caller]
+    pub fn with_repository_in(base: &Path, program: &str) -> Self {
+        Self::new_in(base, program).filled()
+    }
+
+    #[track_caller]
+    fn filled(self) -> Self {
+        let world = self;
         world.write("README.md", "# sample\n\nA project to try things in.\n");
         world.write("src/main.rs", "fn main() {\n    println!(\"hello\");\n}\n");
         world.write(

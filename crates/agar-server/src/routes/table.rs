@@ -144,7 +144,7 @@ fn of_sandboxes() -> Vec<Row> {
         get "/v1/sandboxes/{id}/processes" "What runs in a sandbox"
             => Command("ps", &[]), sandboxes::running;
         get "/v1/sandboxes/{id}/files" "A file, the names in a directory, or where a link points"
-            => Other("application/octet-stream"), files::get, asked ["path!" "describe" "side"];
+            => Other(&["application/octet-stream", "application/json"]), files::get, asked ["path!" "describe" "side"];
         put "/v1/sandboxes/{id}/files" "Write a file"
             => Nothing, files::put, asked ["path!"] => empty;
         delete "/v1/sandboxes/{id}/files" "Remove a file"
@@ -269,14 +269,14 @@ fn of_the_server() -> Vec<Row> {
         get "/healthz" "Whether the server answers"
             => Object, page::health;
         get "/metrics" "Counters for Prometheus"
-            => Other("text/plain"), page::metrics;
+            => Other(&["text/plain"]), page::metrics;
         get "/openapi.json" "This description"
             => Object, page::description;
         get "/" "The page"
-            => Other("text/html"), page::index;
+            => Other(&["text/html"]), page::index;
         get "/open" "Exchange a link that works once for a cookie"
-            => Other("text/html"), page::open, asked ["key!"];
+            => Other(&["text/html"]), page::open, asked ["key!"];
         get "/assets/{name}" "A part of the page"
-            => Other("text/javascript"), page::asset;
+            => Other(&["text/javascript", "text/css", "text/plain"]), page::asset;
     }
 }

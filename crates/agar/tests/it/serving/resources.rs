@@ -82,6 +82,21 @@ fn files_are_written_read_listed_and_removed() {
 }
 
 #[test]
+fn a_sandbox_that_was_removed_is_not_there_for_any_operation() {
+    let (_world, served) = served();
+    let client = served.client();
+    let id = sandbox(&client);
+    let at = |rest: &str| format!("/v1/sandboxes/{id}{rest}");
+    client.send("DELETE", &at("?force=true"), b"").expect(200);
+    for operation in ["/snapshots", "/restore", "/fork", "/pause", "/resume"] {
+        client.post(&at(operation), "{}").expect(404);
+    }
+    let forgotten = client.send("DELETE", &at("/snapshots/first"), b"");
+    forgotten.expect(404);
+    served.stop();
+}
+
+#[test]
 fn main_is_looked_at_beside_the_sandbox_and_never_written() {
     let (world, served) = served();
     let client = served.client();
