@@ -117,18 +117,30 @@ def end(number):
         one.stream.close()
         clear(one.keeper)
         send([one.keeper], signal.SIGKILL)
-        try:
-            os.waitpid(one.keeper, 0)
-        except ChildProcessError:
-            pass
-    # What fell to this process because an individual killed the one above it.
-    keepers = {other.keeper for other in individuals.values()}
-    for stray in [pid for pid in family(os.getpid()) if parent_of(pid) == os.getpid()]:
-        if stray not in keepers:
+        bury(one.keeper)
+    # What fell to this process because an individual killed the one above it. Those that are killed
+    # hand their own children on, so it is looked again until there are none.
+    while todo := strays():
+        for stray in todo:
             clear(stray)
             send([stray], signal.SIGKILL)
+            bury(stray)
     reap()
     say(number, b"")
+
+
+def strays():
+    """Children of this process that are not the keepers of individuals."""
+    me, keepers = os.getpid(), {other.keeper for other in individuals.values()}
+    return [pid for pid in family(me) if parent_of(pid) == me and pid not in keepers]
+
+
+def bury(pid):
+    """Waits until a child that was killed is gone."""
+    try:
+        os.waitpid(pid, 0)
+    except ChildProcessError:
+        pass
 
 
 def parent_of(pid):
