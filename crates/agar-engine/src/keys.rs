@@ -81,7 +81,10 @@ pub(crate) fn look(here: &Here, home: &Path, now: Timestamp) -> std::io::Result<
     let new = path.with_extension("new");
     let mut options = fs_err::OpenOptions::new();
     options.write(true).create(true).truncate(true).mode(0o600);
-    options.open(&new)?.write_all(&list.into_vec())?;
+    let mut file = options.open(&new)?;
+    file.write_all(&list.into_vec())?;
+    // A list that a power cut emptied would hide nothing for a day.
+    file.sync_all()?;
     fs_err::rename(new, path)
 }
 

@@ -21,7 +21,6 @@ use fs_err::os::unix::fs::OpenOptionsExt as _;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use utoipa::ToSchema;
 
 /// Origins that may be allowed at once.
@@ -62,8 +61,6 @@ pub struct AllowedOrigin {
 #[derive(Debug)]
 pub(crate) struct Guests {
     file: PathBuf,
-    /// Held while the list is changed.
-    turn: Mutex<()>,
 }
 
 impl Guests {
@@ -71,7 +68,6 @@ impl Guests {
     pub(crate) fn beside(token: &Path) -> Self {
         Self {
             file: token.with_file_name("origins.json"),
-            turn: Mutex::default(),
         }
     }
 
@@ -81,6 +77,19 @@ impl Guests {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
             Err(error) => Err(error),
         }
+    }
+
+    /// Waits until nobody else changes the list: not here, and not in another server, which could
+    /// bring back an origin that is being taken off. Given up when dropped, or when the process dies.
+    fn turn(&self) -> io::Result<fs_err::File> {
+        let lock = fs_err::OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(self.file.with_extension("lock"))?;
+        lock.file().lock()?;
+        Ok(lock)
     }
 
     fn write(&self, grants: &[Grant]) -> io::Result<()> {
@@ -126,7 +135,7 @@ impl Guests {
                 "an origin is a scheme, a host and perhaps a port: http://localhost:3000",
             ));
         }
-        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = self.turn().map_err(unkept)?;
         let mut grants = self.read().map_err(unkept)?;
         let known = grants.iter().find(|grant| grant.origin == origin).cloned();
         let grant = match known {
@@ -153,7 +162,7 @@ impl Guests {
 
     /// Takes an origin off the list. Whether it was on it.
     fn forget(&self, origin: &str) -> io::Result<bool> {
-        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = self.turn()?;
         let mut grants = self.read()?;
         let before = grants.len();
         grants.retain(|grant| grant.origin != origin);
@@ -251,6 +260,32 @@ pub(crate) async fn forget(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn servers_that_change_the_list_at_once_lose_no_change() {
+        let directory = tempfile::tempdir().unwrap();
+        let token = directory.path().join("token");
+        let grant = |origin: String| Grant {
+            origin,
+            number: String::new(),
+        };
+        // Each with a list of its own, as in two processes.
+        let one = Guests::beside(&token);
+        let first: Vec<Grant> = (0..30).map(|it| grant(format!("http://a{it}"))).collect();
+        one.write(&first).unwrap();
+        std::thread::scope(|scope| {
+            for half in 0..2 {
+                let (token, first) = (&token, &first);
+                scope.spawn(move || {
+                    let own = Guests::beside(token);
+                    for it in first.iter().skip(half).step_by(2) {
+                        assert!(own.forget(&it.origin).unwrap());
+                    }
+                });
+            }
+        });
+        assert_eq!(one.read().unwrap(), []);
+    }
 
     #[test]
     fn an_origin_has_no_path_no_name_and_no_secret() {

@@ -339,7 +339,6 @@ fn strange(state: &Path) -> BTreeSet<String> {
     let known = [
         "staging",
         "alive",
-        "keys",
         "projects",
         "sandboxes",
         "trash",
@@ -350,7 +349,7 @@ fn strange(state: &Path) -> BTreeSet<String> {
         .filter_map(|entry| entry.file_name().to_str().map(str::to_owned))
         .filter(|name| !known.contains(&name.as_str()))
         .filter(|name| {
-            !["store.db", "keeper-", "."]
+            !["store.db", "keeper-", "keys", "."]
                 .iter()
                 .any(|start| name.starts_with(start))
         })
