@@ -30,11 +30,16 @@ pub struct StartError {
 
 impl Fault for StartError {
     fn kind(&self) -> Kind {
-        Kind::Unsupported
+        match self.source.kind() {
+            // Somebody else has what it takes, and may let go of it.
+            io::ErrorKind::WouldBlock => Kind::Conflict,
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Kind::Internal,
+            _ => Kind::Unsupported,
+        }
     }
 
     fn remedy(&self) -> Option<Remedy> {
-        Some(Remedy::Diagnose)
+        (self.kind() == Kind::Unsupported).then_some(Remedy::Diagnose)
     }
 }
 
@@ -186,5 +191,23 @@ impl Raising {
         let Waiting { socket, child } = self.waiting;
         drop(socket);
         child.bury();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::io::Errno;
+
+    #[test]
+    fn what_may_go_away_by_itself_is_not_said_to_be_impossible_here() {
+        let kind = |errno: Errno| {
+            let error = failed("lock the sandbox")(errno.into());
+            (error.kind(), error.remedy())
+        };
+        assert_eq!(kind(Errno::AGAIN), (Kind::Conflict, None));
+        assert_eq!(kind(Errno::NOSPC), (Kind::Internal, None));
+        let here = (Kind::Unsupported, Some(Remedy::Diagnose));
+        assert_eq!(kind(Errno::PERM), here);
     }
 }
