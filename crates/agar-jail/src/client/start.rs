@@ -30,11 +30,14 @@ pub struct StartError {
 
 impl Fault for StartError {
     fn kind(&self) -> Kind {
-        match self.source.kind() {
+        let why = self.source.kind();
+        if why == io::ErrorKind::WouldBlock {
             // Somebody else has what it takes, and may let go of it.
-            io::ErrorKind::WouldBlock => Kind::Conflict,
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Kind::Internal,
-            _ => Kind::Unsupported,
+            Kind::Conflict
+        } else if [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded].contains(&why) {
+            Kind::Internal
+        } else {
+            Kind::Unsupported
         }
     }
 
