@@ -60,12 +60,21 @@ pub(crate) fn fork_into(namespaces: i32, group: Option<&OwnedFd>) -> io::Result<
     let pid = unsafe { libc::syscall(libc::SYS_clone3, &raw const arguments, size) };
     match i32::try_from(pid).unwrap_or(-1) {
         0 => Ok(Fork::Child),
-        -1 => Err(io::Error::last_os_error()),
+        -1 => Err(namespace_limit(io::Error::last_os_error())),
         pid => {
             // SAFETY: the kernel stored a new descriptor there, which nobody else owns.
             let handle = unsafe { OwnedFd::from_raw_fd(handle) };
             Ok(Fork::Parent { pid, handle })
         }
+    }
+}
+
+/// The kernel says "no space left on device" where the number of namespaces is limited, which reads
+/// as a full disk. The word that it had for it before is the better one.
+fn namespace_limit(error: io::Error) -> io::Error {
+    match error.raw_os_error() {
+        Some(libc::ENOSPC) => io::Error::from_raw_os_error(libc::EUSERS),
+        _ => error,
     }
 }
 

@@ -35,7 +35,7 @@ impl Fault for StartError {
             // Somebody else has what it takes, and may let go of it.
             Kind::Conflict
         } else if [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded].contains(&why) {
-            Kind::Internal
+            Kind::Limit
         } else {
             Kind::Unsupported
         }
@@ -209,8 +209,9 @@ mod tests {
             (error.kind(), error.remedy())
         };
         assert_eq!(kind(Errno::AGAIN), (Kind::Conflict, None));
-        assert_eq!(kind(Errno::NOSPC), (Kind::Internal, None));
+        assert_eq!(kind(Errno::NOSPC), (Kind::Limit, None));
         let here = (Kind::Unsupported, Some(Remedy::Diagnose));
         assert_eq!(kind(Errno::PERM), here);
+        assert_eq!(kind(Errno::USERS), here, "user namespaces are switched off");
     }
 }
