@@ -75,7 +75,7 @@ fn misunderstood(environment: &Environment, words: &[String], error: &clap::Erro
             Err(failure) => failure.exit(),
         };
     }
-    let failure = Failure::misunderstood(error);
+    let failure = Failure::misunderstood(error, words);
     let failure = match words.first().map(String::as_str) {
         Some("run" | "exec") => failure.with_exit(commands::OWN_FAILURE),
         Some(_) | None => failure,

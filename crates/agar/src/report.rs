@@ -3,12 +3,16 @@
 //! A library error says what failed and carries its kind and its remedy as data. Here, and only
 //! here, they become words: the sentence first, then what to type next. The causes wait for `-v`.
 
+use crate::args::Cli;
 use crate::ui::block::{self, Block};
 use crate::ui::{Form, Ui};
 use agar_core::fault::{Fault, Kind, Remedy, causes};
 use agar_core::limits::Resource;
+use agar_core::suggest::nearest;
 use agar_core::text::printable;
 use agar_core::walls::Tier;
+use clap::error::{ContextKind, ContextValue};
+use clap::{Command, CommandFactory as _};
 use serde::Serialize;
 use std::error::Error;
 use std::io;
@@ -83,19 +87,25 @@ impl Failure {
         Self::because(Kind::Internal, "cannot write the answer as JSON", error)
     }
 
-    /// The command line could not be read: clap's words in agar's shape.
-    pub fn misunderstood(error: &clap::Error) -> Self {
+    /// The command line could not be read: clap's words in agar's shape. `typed` is that command
+    /// line, without the program's name.
+    pub fn misunderstood(error: &clap::Error, typed: &[String]) -> Self {
         let text = error.to_string();
         let (message, rest) = text.split_once("\n\n").unwrap_or((&text, ""));
         let message = message.strip_prefix("error: ").unwrap_or(message);
         let words: Vec<&str> = message.split_whitespace().collect();
-        let advice: Vec<String> = rest
+        let mut advice: Vec<String> = rest
             .lines()
             .map(str::trim)
             .filter(|line| !line.is_empty() && !line.starts_with("For more information"))
             .map(|line| line.strip_prefix("tip: ").unwrap_or(line).to_owned())
             .collect();
+        let remedy = meant(error, typed).map(|value| Remedy::Suggest { value });
+        if remedy.is_some() {
+            advice.retain(|line| line.starts_with("Usage: "));
+        }
         Self {
+            remedy,
             advice,
             ..Self::new(Kind::Invalid, words.join(" "))
         }
@@ -181,6 +191,27 @@ impl Failure {
         }
         block
     }
+}
+
+/// The command that an unknown one was a slip of. clap's own measure does not see two letters that
+/// changed places: to it `tyr` is nearer to `tree` than to `try`.
+fn meant(error: &clap::Error, typed: &[String]) -> Option<String> {
+    let ContextValue::String(unknown) = error.get(ContextKind::InvalidSubcommand)? else {
+        return None;
+    };
+    let mut command = Cli::command();
+    let mut line = String::from("agar");
+    for word in typed.iter().take_while(|word| *word != unknown) {
+        if let Some(below) = command.find_subcommand(word) {
+            command = below.clone();
+            line = format!("{line} {word}");
+        }
+    }
+    let known = command
+        .get_subcommands()
+        .filter(|below| !below.is_hide_set());
+    let word = nearest(unknown, known.map(Command::get_name))?;
+    Some(format!("{line} {word}"))
 }
 
 /// A failure as JSON: `{"error": {"code": …, "message": …, "remedy": …}}`.

@@ -119,10 +119,15 @@ fn a_wrong_command_line_says_what_can_be_typed() {
     assert_told!(told(&world, &outcome), @"
     --- stderr
     error  unrecognized subcommand 'dif'
-    hint   a similar subcommand exists: 'diff'
     usage  agar [OPTIONS] <COMMAND>
+    hint   did you mean `agar diff`?
     --- exit 2
     ");
+    for (slip, meant) in [("tyr", "agar try"), ("memory serach", "agar memory search")] {
+        let outcome = world.agar(slip.split(' '));
+        let hint = format!("did you mean `{meant}`?");
+        assert!(outcome.stderr.contains(&hint), "{slip}: {outcome}");
+    }
     let outcome = world.agar(["run"]);
     assert_told!(told(&world, &outcome), @"
     --- stderr
