@@ -179,15 +179,25 @@ pub(crate) enum Behind {
 #[derive(Debug)]
 pub(crate) struct Vacant {
     path: PathBuf,
-    _mark: OwnedFd,
+    mark: OwnedFd,
     _keeper: Option<OwnedFd>,
 }
 
 impl Vacant {
     /// Takes the mark away.
     pub(crate) fn remove(self) {
-        let _ = rustix::fs::unlink(&self.path);
+        // A mark left behind is found and removed by the next command.
+        if is_same_file(&self.mark, &self.path) {
+            let _ = rustix::fs::unlink(&self.path);
+        }
     }
+}
+
+/// The lock of a sandbox's keeper, if no keeper holds it: none starts for as long as it is held.
+/// Nothing if there is one.
+pub(crate) fn without_keeper(sandbox: &Path) -> io::Result<Option<impl Sized>> {
+    // Made if need be: a keeper on its way to its lock must find it taken.
+    try_lock(&keeper_lock(sandbox), OFlags::CREATE | OFlags::RDWR)
 }
 
 impl Found {
@@ -233,7 +243,7 @@ impl Found {
         };
         Ok(Behind::Nobody(Vacant {
             path: self.path.clone(),
-            _mark: mark,
+            mark,
             _keeper: keeper,
         }))
     }

@@ -270,7 +270,8 @@ fn again(engine: &Engine, here: &Here, mut record: Sandbox) -> Result<Up, Engine
         }),
         Err(error) => {
             here.write(|store| store.advance_sandbox(record.id, Event::Finish, engine.now()))?;
-            sweep::clear_outside(engine, here, record.id);
+            // It may be the keeper before this one that stood in the way.
+            sweep::clear_outside_if_vacant(engine, here, record.id);
             mark.remove();
             Err(error)
         }
@@ -299,9 +300,12 @@ pub(crate) fn down_in_turn(
     // Whoever dies from here on leaves a sandbox that the next command ends.
     let mark = Mark::leave(here.state.path(), record.id, Stay::Ending)
         .map_err(EngineError::io("mark the sandbox as ending"))?;
-    if let Ok(keeper) = here.keeper(engine, record.id) {
+    match here.keeper(engine, record.id) {
         // One that was killed just now does not answer.
-        drop(keeper.stop());
+        Ok(keeper) => drop(keeper.stop()),
+        Err(error) if error.kind() == Kind::NotFound => {}
+        // It is there: a record that says otherwise would be wrong.
+        Err(error) => return Err(error.into()),
     }
     is_down(engine, here, &record)?;
     drop(mark);

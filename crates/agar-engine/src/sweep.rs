@@ -7,6 +7,7 @@ use crate::alive::{self, Behind, Found, Stay, Vacant};
 use crate::blueprint::Blueprint;
 use crate::failure::EngineError;
 use crate::here::Here;
+use crate::turn::Turn;
 use crate::view::RunNotes;
 use crate::{Engine, layers, promotion, travel};
 use agar_core::fault::{Fault as _, Kind};
@@ -77,17 +78,38 @@ fn clear_sockets(engine: &Engine, here: &Here, ids: impl Iterator<Item = Sandbox
             .keeper(engine, id)
             .is_err_and(|error| error.kind() == Kind::NotFound);
         if gone {
-            clear_outside(engine, here, id);
+            clear_outside_if_vacant(engine, here, id);
         }
     }
 }
 
+/// Clears away what is behind a mark, unless somebody works on the sandbox.
 fn settle(engine: &Engine, here: &Here, mark: &Found) -> Result<(), EngineError> {
     let directory = here.sandbox(mark.id);
-    let look = || {
-        mark.look_behind(&directory)
-            .map_err(EngineError::io("see whether a sandbox is alive"))
-    };
+    if let Behind::Alive = look(mark, &directory)? {
+        return Ok(());
+    }
+    // Whoever is ending its jail, or putting up another, has the turn and sees to the mark. Clearing
+    // away beside them would take the next jail for the one that died: its record would say that it
+    // ended, and nobody would end it.
+    match Turn::attempt(&directory) {
+        Ok(Some(_turn)) => settle_in_turn(engine, here, mark),
+        Ok(None) => Ok(()),
+        // Without a directory there is nobody to wait for: it was not made yet, or thrown away.
+        Err(_) if !directory.exists() => settle_in_turn(engine, here, mark),
+        Err(error) => Err(error),
+    }
+}
+
+fn look(mark: &Found, directory: &Path) -> Result<Behind, EngineError> {
+    mark.look_behind(directory)
+        .map_err(EngineError::io("see whether a sandbox is alive"))
+}
+
+/// The same for whoever has the turn.
+fn settle_in_turn(engine: &Engine, here: &Here, mark: &Found) -> Result<(), EngineError> {
+    let directory = here.sandbox(mark.id);
+    let look = || look(mark, &directory);
     match look()? {
         Behind::Alive => Ok(()),
         Behind::Nobody(vacant) => clear(engine, here, mark, vacant),
@@ -111,7 +133,7 @@ fn settle(engine: &Engine, here: &Here, mark: &Found) -> Result<(), EngineError>
 }
 
 /// Waits until nothing is left of a jail whose keeper is gone, and says so in the sandbox's record.
-/// Nothing if somebody is there after all.
+/// Nothing if somebody is there after all. The caller has the turn.
 pub(crate) fn bury(
     engine: &Engine,
     here: &Here,
@@ -121,7 +143,7 @@ pub(crate) fn bury(
         let marks =
             alive::marks(here.state.path()).map_err(EngineError::io("see what is alive"))?;
         for mark in marks.iter().filter(|mark| mark.id == record.id) {
-            settle(engine, here, mark)?;
+            settle_in_turn(engine, here, mark)?;
         }
         let record = here.read(|store| store.sandbox(record.id))?;
         if !record.state.is_alive() {
@@ -178,6 +200,13 @@ pub(crate) fn clear_outside(engine: &Engine, here: &Here, id: SandboxId) {
     if !left.is_empty() {
         // On a full disk it stays where it is: an empty group, which holds nothing.
         drop(alive::note_lingering(here.state.path(), id, &left));
+    }
+}
+
+/// The same, unless the sandbox has a keeper: what is there then is not what was left behind.
+pub(crate) fn clear_outside_if_vacant(engine: &Engine, here: &Here, id: SandboxId) {
+    if let Ok(Some(_lock)) = alive::without_keeper(&here.sandbox(id)) {
+        clear_outside(engine, here, id);
     }
 }
 

@@ -8,6 +8,7 @@ mod breaching;
 mod checking;
 mod clearing;
 mod compiling;
+mod crowding;
 mod desk;
 mod enduring;
 mod evolution;

@@ -264,8 +264,9 @@ fn take_lock(directory: &Path) -> Result<OwnedFd, Failed> {
         .during(step)
 }
 
-/// How often a lock that is held is tried again, a millisecond apart.
-const LOCK_TRIES: u32 = 5000;
+/// How often a lock that is held is tried again, a millisecond apart: for longer than a keeper whose
+/// run is over waits for its client to leave.
+const LOCK_TRIES: u32 = 20_000;
 
 /// Tells the kernel which ids exist inside.
 fn map_ids(pid: i32, ids: Ids) -> Result<(), Failed> {

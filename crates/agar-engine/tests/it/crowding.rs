@@ -1,0 +1,88 @@
+//! Commands that look for what a crash left behind, beside others that start and end jails.
+
+use crate::desk::Desk;
+use agar_core::id::SandboxId;
+use agar_core::state::State;
+use agar_engine::create::{CreateRequest, create};
+use agar_engine::files::{remove_file, write_file};
+use agar_engine::list::{ListRequest, list};
+use agar_engine::stop::{StopRequest, stop};
+use agar_testkit::{leaks, wait};
+use rustix::fs::{FlockOperation, flock};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A sandbox whose jail is up.
+fn made(desk: &Desk) -> SandboxId {
+    create(&desk.engine(), &CreateRequest::default())
+        .unwrap()
+        .sandbox
+        .id
+}
+
+fn directory(desk: &Desk, id: SandboxId) -> PathBuf {
+    let state = desk.home().join(".local/state/agar");
+    state.join("sandboxes").join(id.to_string())
+}
+
+fn state(desk: &Desk) -> State {
+    let listed = list(&desk.engine(), &ListRequest::default()).unwrap();
+    listed.sandboxes[0].sandbox.state
+}
+
+#[test]
+fn a_sandbox_that_somebody_works_on_is_not_cleared_away_beside_them() {
+    let desk = Desk::new();
+    let id = made(&desk);
+    let turn = fs_err::File::create(directory(&desk, id).join("turn")).unwrap();
+    flock(&turn, FlockOperation::LockExclusive).unwrap();
+    for keeper in leaks::processes_in(desk.root()) {
+        keeper.kill();
+    }
+    wait::until("the keeper to be gone", || {
+        let lock = fs_err::File::open(directory(&desk, id).join("lock")).unwrap();
+        flock(&lock, FlockOperation::NonBlockingLockShared).is_ok()
+    });
+    assert_eq!(state(&desk), State::Running);
+    assert_eq!(desk.left_in_state("alive"), 1);
+    drop(turn);
+    assert_eq!(state(&desk), State::Finished);
+    assert_eq!(desk.left_in_state("alive"), 0);
+}
+
+#[test]
+fn no_keeper_outlives_what_it_was_started_for_however_many_look() {
+    const ROUNDS: usize = 40;
+    let desk = Desk::new();
+    let id = made(&desk);
+    let only = StopRequest {
+        sandboxes: vec![id.to_string()],
+        ..StopRequest::default()
+    };
+    stop(&desk.engine(), &only).unwrap();
+    let done = AtomicBool::new(false);
+    let look = || {
+        while !done.load(Ordering::Relaxed) {
+            list(&desk.engine(), &ListRequest::default()).unwrap();
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(look);
+        }
+        let (name, path) = (id.to_string(), Path::new("made/new"));
+        let worked = std::panic::catch_unwind(|| {
+            for _ in 0..ROUNDS {
+                write_file(&desk.engine(), (&name, path), b"x").unwrap();
+                remove_file(&desk.engine(), (&name, path)).unwrap();
+            }
+        });
+        done.store(true, Ordering::Relaxed);
+        worked.unwrap();
+    });
+    assert_eq!(state(&desk), State::Finished);
+    assert_eq!(desk.left_in_state("alive"), 0);
+    wait::until("nothing to run", || {
+        leaks::processes_in(desk.root()).is_empty()
+    });
+}
