@@ -279,6 +279,16 @@ fn redact(lines: &[u8]) -> Vec<u8> {
 }
 
 /// The output that was kept of a run.
-pub(crate) fn output(sandbox: &Path, number: u32, from: u64) -> std::io::Result<Vec<u8>> {
-    relay::read_log(&run_directory(sandbox, number).join("output"), from)
+pub(crate) fn output(sandbox: &Path, number: u32) -> std::io::Result<Vec<u8>> {
+    output_from(sandbox, number, (0, relay::LOG_BYTES_MAX))
+}
+
+/// A part of it: from where, and how much at most.
+pub(crate) fn output_from(
+    sandbox: &Path,
+    number: u32,
+    (from, most): (u64, u64),
+) -> std::io::Result<Vec<u8>> {
+    let path = run_directory(sandbox, number).join("output");
+    relay::read_log(&path, from, most.min(relay::LOG_BYTES_MAX))
 }

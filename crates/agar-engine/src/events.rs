@@ -5,7 +5,7 @@
 
 use crate::inspect::described;
 use crate::{Engine, EngineError, find};
-use agar_core::id::SandboxId;
+use agar_core::id::{ProjectId, SandboxId};
 use agar_core::seam::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -55,39 +55,68 @@ pub struct EventsAnswer {
     pub after: u64,
 }
 
-/// Entries of the journal that are read at once.
-const PAGE: u32 = 500;
-
 /// Tells what happened in the caller's project, or in one sandbox.
 pub fn events(engine: &Engine, request: &EventsRequest) -> Result<EventsAnswer, EngineError> {
     let here = engine.here()?;
-    let (project, only) = match &request.sandbox {
+    let (project, only) = meant(engine, request.sandbox.as_deref())?;
+    let (latest, entries) = here.read(|store| {
+        // Before the entries: all up to there have been looked at then.
+        let latest = store.journal_latest(project)?;
+        let entries = match only {
+            Some(id) => store.journal_about((project, id), request.after, request.limit),
+            None => store.journal_since(project, request.after, request.limit),
+        }?;
+        Ok((latest, entries))
+    })?;
+    let is_whole = usize::try_from(request.limit).is_ok_and(|limit| entries.len() < limit);
+    let last = entries.last().map_or(request.after, |entry| entry.number);
+    Ok(EventsAnswer {
+        events: entries.iter().map(described).collect(),
+        after: if is_whole { last.max(latest) } else { last },
+    })
+}
+
+/// The sandbox that was named, with its project; the caller's project if none was.
+fn meant(
+    engine: &Engine,
+    sandbox: Option<&str>,
+) -> Result<(ProjectId, Option<SandboxId>), EngineError> {
+    let here = engine.here()?;
+    match sandbox {
         Some(name) => {
             let record = find::sandbox(here, Some(name))?;
-            (record.project, Some(record.id))
+            Ok((record.project, Some(record.id)))
         }
-        None => (here.project(engine)?.id, None),
-    };
-    let limit = usize::try_from(request.limit).unwrap_or(usize::MAX);
-    let mut answer = EventsAnswer {
-        events: Vec::new(),
-        after: request.after,
-    };
-    while answer.events.len() < limit {
-        let page = PAGE.min(request.limit);
-        let entries = here.read(|store| store.journal_since(project, answer.after, page))?;
-        if entries.is_empty() {
-            break;
-        }
-        for entry in entries {
-            if answer.events.len() == limit {
-                break;
-            }
-            answer.after = entry.number;
-            if only.is_none() || entry.sandbox == only {
-                answer.events.push(described(&entry));
-            }
-        }
+        None => Ok((here.project(engine)?.id, None)),
     }
-    Ok(answer)
+}
+
+/// Where somebody who follows from now on begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standing {
+    /// The number of the last event.
+    pub number: u64,
+    /// Runs of the sandbox that have not ended, by number.
+    pub runs: Vec<u32>,
+}
+
+/// Says where the journal of the caller's project is now, and what runs in a sandbox of it.
+pub fn standing(engine: &Engine, sandbox: Option<&str>) -> Result<Standing, EngineError> {
+    let here = engine.here()?;
+    let (project, runs_in) = meant(engine, sandbox)?;
+    here.read(|store| {
+        Ok(Standing {
+            number: store.journal_latest(project)?,
+            runs: match runs_in {
+                Some(id) => store.open_runs(id)?,
+                None => Vec::new(),
+            },
+        })
+    })
+}
+
+/// A number that is another one once anybody has recorded anything. It means something only beside
+/// others from the same engine.
+pub fn version(engine: &Engine) -> Result<i64, EngineError> {
+    engine.here()?.read(|store| store.version())
 }

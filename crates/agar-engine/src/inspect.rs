@@ -107,15 +107,13 @@ fn events(here: &Here, record: &Sandbox) -> Result<Vec<EventView>, EngineError> 
     let mut events = Vec::new();
     let mut since = 0;
     loop {
-        let entries = here.read(|store| store.journal_since(record.project, since, PAGE))?;
+        let whose = (record.project, record.id);
+        let entries = here.read(|store| store.journal_about(whose, since, PAGE))?;
         let Some(last) = entries.last() else {
             return Ok(events);
         };
         since = last.number;
-        let own = entries
-            .iter()
-            .filter(|entry| entry.sandbox == Some(record.id));
-        events.extend(own.map(event));
+        events.extend(entries.iter().map(event));
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::{Engine, EngineError, RunView, SandboxView};
 use crate::{drive, find, view};
+use agar_store::StoreError;
 use serde::{Deserialize, Serialize};
 
 /// Asks for a run's output.
@@ -16,6 +17,8 @@ pub struct LogsRequest {
     pub tail: Option<usize>,
     /// Skip this many bytes: a follower asks again from where it was.
     pub from: u64,
+    /// Read this many bytes at most; all there are if left out.
+    pub most: Option<u64>,
 }
 
 /// What a run printed.
@@ -44,27 +47,36 @@ fn from_text<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<u8>, D::Er
 pub fn logs(engine: &Engine, request: &LogsRequest) -> Result<LogsAnswer, EngineError> {
     let here = engine.here()?;
     let record = find::sandbox(here, request.sandbox.as_deref())?;
-    let runs = here.read(|store| store.runs(record.id))?;
-    let wanted = match request.run {
-        Some(number) => runs.iter().find(|run| run.number == number),
-        None => runs.last(),
-    };
+    let wanted = here.read(|store| match request.run {
+        Some(number) => found(store.run(record.id, number)),
+        None => store.latest_run(record.id),
+    })?;
     let run = wanted.ok_or_else(|| EngineError::NoSuchRun {
         alias: record.alias.clone(),
         number: request.run.unwrap_or(1),
     })?;
-    let output = drive::output(&here.sandbox(record.id), run.number, request.from)
+    let part = (request.from, request.most.unwrap_or(u64::MAX));
+    let output = drive::output_from(&here.sandbox(record.id), run.number, part)
         .map_err(EngineError::io("read the log"))?;
     let until = request.from + output.len() as u64;
     Ok(LogsAnswer {
         sandbox: view::sandbox(here, &record)?,
-        run: view::run(run),
+        run: view::run(&run),
         output: match request.tail {
             Some(lines) => tail(output, lines),
             None => output,
         },
         until,
     })
+}
+
+/// A record, where there is one.
+fn found<T>(record: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
+    match record {
+        Ok(record) => Ok(Some(record)),
+        Err(StoreError::Missing { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// The last lines.

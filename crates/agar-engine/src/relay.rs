@@ -7,7 +7,7 @@
 mod log;
 mod pump;
 
-pub(crate) use log::{OutputLog, read as read_log};
+pub(crate) use log::{LOG_BYTES_MAX, OutputLog, read as read_log};
 pub(crate) use pump::{Ends, relay};
 
 use std::os::fd::BorrowedFd;

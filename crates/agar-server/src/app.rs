@@ -5,6 +5,7 @@ use crate::keys::Keys;
 use crate::metrics::Metrics;
 use crate::pace::Pace;
 use crate::refusal::Refusal;
+use crate::tail::Sources;
 use crate::v1::usage::Samples;
 use agar_core::fault::Kind;
 use agar_core::id::SandboxId;
@@ -57,6 +58,8 @@ pub(crate) struct Inner {
     pub(crate) underway: Mutex<BTreeSet<String>>,
     /// Why the background work of a sandbox failed.
     pub(crate) troubles: Mutex<BTreeMap<SandboxId, String>>,
+    /// What is followed by those who have event streams.
+    pub(crate) sources: Sources,
     /// What sandboxes used while somebody looked.
     pub(crate) samples: Samples,
     pub(crate) jobs: watch::Sender<usize>,

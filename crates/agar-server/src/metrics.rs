@@ -18,6 +18,8 @@ pub(crate) struct Metrics {
     pub(crate) turned_away: AtomicU64,
     /// Event streams that are open.
     pub(crate) streams: AtomicI64,
+    /// Readers behind them.
+    pub(crate) readers: AtomicI64,
     /// Sandboxes whose jail stood ready.
     pub(crate) taken: AtomicU64,
     /// Terminals that are looked at.
@@ -80,6 +82,12 @@ impl Metrics {
                 "gauge",
                 "Event streams that are open.",
                 self.streams.load(Ordering::Relaxed),
+            ),
+            (
+                "agar_http_stream_readers",
+                "gauge",
+                "Readers behind event streams: one for each thing that is followed.",
+                self.readers.load(Ordering::Relaxed),
             ),
             (
                 "agar_http_terminals",

@@ -23,6 +23,19 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// How often a quiet stream shows that it is there.
 pub(crate) const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
 
+/// A message without a name, which is what a plain `onmessage` hears; and where its id ends.
+pub(crate) fn message(id: &str, data: &str) -> (Bytes, usize) {
+    let mut text = format!("id: {id}\n");
+    let data_from = text.len();
+    for line in data.split('\n') {
+        text.push_str("data: ");
+        text.push_str(line);
+        text.push('\n');
+    }
+    text.push('\n');
+    (text.into(), data_from)
+}
+
 /// The near end of a stream.
 #[derive(Debug)]
 pub(crate) struct Sender {
@@ -36,39 +49,31 @@ pub(crate) struct Sender {
 pub(crate) struct Gone;
 
 impl Sender {
-    /// Sends a message without a name, which is what a plain `onmessage` hears.
-    pub(crate) async fn message(&self, id: &str, data: &str) -> Result<(), Gone> {
-        let mut text = format!("id: {id}\n");
-        for line in data.split('\n') {
-            text.push_str("data: ");
-            text.push_str(line);
-            text.push('\n');
-        }
-        text.push('\n');
-        self.send(text).await?;
+    /// Sends what [`message`] made.
+    pub(crate) async fn message(&self, message: Bytes) -> Result<(), Gone> {
+        self.send(message).await?;
         self.app.metrics.messages.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
 
     /// Sends something that no client shows.
     pub(crate) async fn comment(&self, words: &str) -> Result<(), Gone> {
-        self.send(format!(": {words}\n\n")).await
+        self.send(format!(": {words}\n\n").into()).await
     }
 
-    async fn send(&self, text: String) -> Result<(), Gone> {
-        match tokio::time::timeout(PATIENCE, self.to.send(Bytes::from(text))).await {
+    async fn send(&self, text: Bytes) -> Result<(), Gone> {
+        match tokio::time::timeout(PATIENCE, self.to.send(text)).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(_)) | Err(_) => Err(Gone),
         }
     }
 
-    /// Waits until the time is over, or there is no sense in waiting. Whether to go on.
-    pub(crate) async fn wait(&self, time: Duration) -> bool {
-        let mut stop = self.app.stop.clone();
+    /// Waits for something, unless there is no sense in waiting.
+    pub(crate) async fn unless_closed<T>(&self, what: impl Future<Output = T>) -> Result<T, Gone> {
         tokio::select! {
-            () = tokio::time::sleep(time) => true,
-            _ = stop.wait_for(|stop| *stop > 0) => false,
-            () = self.to.closed() => false,
+            value = what => Ok(value),
+            () = self.app.stopping() => Err(Gone),
+            () = self.to.closed() => Err(Gone),
         }
     }
 }

@@ -78,12 +78,41 @@ impl Reader<'_> {
         Ok(entries.collect::<rusqlite::Result<_>>()?)
     }
 
+    /// At most `max` entries about a sandbox after `number`, in order.
+    pub fn journal_about(
+        &self,
+        (project, sandbox): (ProjectId, SandboxId),
+        number: u64,
+        max: u32,
+    ) -> Result<Vec<Entry>, StoreError> {
+        // Numbers beyond what SQLite can hold have not been given out.
+        let Ok(number) = i64::try_from(number) else {
+            return Ok(Vec::new());
+        };
+        let mut statement = self.connection.prepare_cached(
+            "SELECT number, at_ms, sandbox, kind, payload FROM journal
+             WHERE project = ?1 AND number > ?2 AND sandbox = ?4 ORDER BY number LIMIT ?3",
+        )?;
+        let whose = (project.to_string(), sandbox.to_string());
+        let entries = statement.query_map(params![whose.0, number, max, whose.1], read)?;
+        Ok(entries.collect::<rusqlite::Result<_>>()?)
+    }
+
     /// The number of the last entry, 0 before the first.
     pub fn journal_latest(&self, project: ProjectId) -> Result<u64, StoreError> {
         Ok(self
             .connection
             .prepare_cached("SELECT coalesce(max(number), 0) FROM journal WHERE project = ?1")?
             .query_row([project.to_string()], |row| row.get(0))?)
+    }
+
+    /// A number that is another one as soon as somebody else has changed anything in the store. It
+    /// means nothing to another reader.
+    pub fn version(&self) -> Result<i64, StoreError> {
+        Ok(self
+            .connection
+            .prepare_cached("PRAGMA data_version")?
+            .query_row([], |row| row.get(0))?)
     }
 }
 

@@ -201,8 +201,18 @@ impl Reader<'_> {
     pub fn run_count(&self, sandbox: SandboxId) -> Result<u32, StoreError> {
         Ok(self
             .connection
-            .prepare_cached("SELECT count(*) FROM run WHERE sandbox = ?1")?
+            // They are numbered from one without gaps, and none is ever taken away.
+            .prepare_cached("SELECT coalesce(max(number), 0) FROM run WHERE sandbox = ?1")?
             .query_row([sandbox.to_string()], |row| row.get(0))?)
+    }
+
+    /// The numbers of the runs of a sandbox of which no end is on record.
+    pub fn open_runs(&self, sandbox: SandboxId) -> Result<Vec<u32>, StoreError> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT number FROM run WHERE sandbox = ?1 AND ended_ms IS NULL ORDER BY number",
+        )?;
+        let numbers = statement.query_map([sandbox.to_string()], |row| row.get(0))?;
+        Ok(numbers.collect::<rusqlite::Result<_>>()?)
     }
 
     /// Every run of which no end is on record: it still runs, or a crash took its keeper.

@@ -23,10 +23,12 @@ pub mod skip;
 pub mod tree;
 pub mod wait;
 pub mod websocket;
+pub mod weight;
 pub mod world;
 
 pub use caller::Caller;
 pub use invocation::{Invocation, Outcome};
 pub use session::Session;
 pub use tree::Tree;
+pub use weight::Weight;
 pub use world::World;

@@ -140,7 +140,7 @@ impl<'a> Place<'a> {
             }
         };
         keeper.bury();
-        let output = crate::drive::output(&here.sandbox(self.record.id), number, 0);
+        let output = crate::drive::output(&here.sandbox(self.record.id), number);
         let output = output.unwrap_or_default();
         let interrupted = ended.notes.interrupted;
         let trial = trial::read(check, (&ended, &output), &self.blueprint);

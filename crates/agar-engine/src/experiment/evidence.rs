@@ -73,7 +73,7 @@ impl Gathered {
         run: &Run,
         changes: &ChangeView,
     ) -> Self {
-        let log = drive::output(&here.sandbox(record.id), run.number, 0).unwrap_or_default();
+        let log = drive::output(&here.sandbox(record.id), run.number).unwrap_or_default();
         let from = log.len().saturating_sub(OUTPUT_BYTES_MAX);
         Self {
             earlier: Vec::new(),

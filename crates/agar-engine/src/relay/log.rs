@@ -148,18 +148,23 @@ impl OutputLog {
     }
 }
 
-/// Reads a log from an offset; nothing where the run printed nothing.
-pub(crate) fn read(path: &Path, from: u64) -> io::Result<Vec<u8>> {
+/// The longest log there can be.
+pub(crate) const LOG_BYTES_MAX: u64 = HEAD_BYTES + TAIL_BYTES as u64 + 128;
+
+/// Reads at most so many bytes of a log from an offset; nothing where the run printed nothing.
+pub(crate) fn read(path: &Path, from: u64, most: u64) -> io::Result<Vec<u8>> {
     use std::io::{Read as _, Seek as _};
     let mut file = match fs_err::File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(error),
     };
+    if from > LOG_BYTES_MAX {
+        return Ok(Vec::new());
+    }
     file.seek(io::SeekFrom::Start(from))?;
     let mut bytes = Vec::new();
-    file.take(HEAD_BYTES + TAIL_BYTES as u64 + 128)
-        .read_to_end(&mut bytes)?;
+    file.take(most).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -178,7 +183,7 @@ mod tests {
         let kept = OutputLog::new(path.clone(), plain).finish();
         assert_eq!((kept.bytes, kept.truncated), (0, false));
         assert!(!path.exists());
-        assert_eq!(read(&path, 0).unwrap(), b"");
+        assert_eq!(read(&path, 0, LOG_BYTES_MAX).unwrap(), b"");
     }
 
     #[test]
@@ -193,7 +198,9 @@ mod tests {
         }
         log.add(b"\nlast line");
         let kept = log.finish();
-        let text = read(&path, 0).unwrap();
+        assert_eq!(read(&path, 6, 4).unwrap(), b"line");
+        assert_eq!(read(&path, u64::MAX, 4).unwrap(), b"", "beyond its end");
+        let text = read(&path, 0, LOG_BYTES_MAX).unwrap();
         assert!(kept.truncated);
         assert_eq!(kept.bytes, text.len() as u64);
         assert!(text.len() < 10 << 20, "{}", text.len());
@@ -213,6 +220,9 @@ mod tests {
         log.add(b"password: hun");
         log.add(b"ter2\nmore");
         log.finish();
-        assert_eq!(read(&path, 0).unwrap(), b"password: ***\nmore");
+        assert_eq!(
+            read(&path, 0, LOG_BYTES_MAX).unwrap(),
+            b"password: ***\nmore"
+        );
     }
 }

@@ -4,7 +4,7 @@ use crate::app::{App, Halt};
 use crate::body::Told;
 use crate::query::At;
 use crate::refusal::Refusal;
-use crate::stream::{self, Sender};
+use crate::stream::{self, Sender, message};
 use crate::trial::shell;
 use crate::v1::sandboxes::caller;
 use agar_engine::exec::{ExecAnswer, ExecRequest, exec};
@@ -175,7 +175,7 @@ fn streamed(
     let say = |data: &Value| {
         let id = (count.fetch_add(1, Ordering::SeqCst) + 1).to_string();
         handle
-            .block_on(sender.message(&id, &data.to_string()))
+            .block_on(sender.message(message(&id, &data.to_string()).0))
             .is_ok()
     };
     let last = std::thread::scope(|scope| {

@@ -231,6 +231,7 @@ pub(crate) async fn output(
             run: Some(run),
             tail: part.tail,
             from: part.from,
+            most: None,
         };
         Ok(Json(logs(engine, &request)?))
     })

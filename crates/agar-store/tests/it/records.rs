@@ -4,7 +4,7 @@ use crate::world::{World, at};
 use agar_core::limits::{Breach, Resource};
 use agar_core::run::{End, Usage};
 use agar_core::state::{Event, State};
-use agar_store::{Fact, Lookup, NewRun, PromotionState, RunEnd, Scope, StoreError};
+use agar_store::{Fact, Lookup, NewRun, PromotionState, RunEnd, Scope, Store, StoreError, Writer};
 use serde_json::json;
 use std::path::Path;
 
@@ -177,4 +177,63 @@ fn a_promotion_is_applied_once_and_undone_once() {
         kinds,
         ["promotion.started", "promotion.applied", "promotion.undone"]
     );
+}
+
+#[test]
+fn the_journal_of_one_sandbox_and_its_open_runs_are_read_without_the_others() {
+    let mut world = World::new();
+    let project = world.project("/src/shop").id;
+    let sandboxes = [
+        world.sandbox(project, "calm-fern").id,
+        world.sandbox(project, "loud-oak").id,
+    ];
+    let start = |world: &mut World, sandbox| {
+        let new = NewRun {
+            sandbox,
+            argv: &["true".to_owned()],
+            cwd: Path::new("/src/shop"),
+        };
+        let started = |writer: &Writer<'_>| writer.start_run(&new, at(3));
+        world.store.write::<_, StoreError>(started).unwrap()
+    };
+    for _ in 0..3 {
+        for sandbox in sandboxes {
+            start(&mut world, sandbox);
+        }
+    }
+    let end = End::Exited { code: 0 };
+    let ended = RunEnd {
+        end: &end,
+        usage: Usage::default(),
+        report: None,
+        log_bytes: 0,
+    };
+    let finish = |writer: &Writer<'_>| writer.end_run(sandboxes[0], 2, &ended, at(4));
+    world.store.write::<_, StoreError>(finish).unwrap();
+    let reader = world.store.read();
+    assert_eq!(reader.open_runs(sandboxes[0]).unwrap(), [1, 3]);
+    assert_eq!(reader.open_runs(sandboxes[1]).unwrap(), [1, 2, 3]);
+    assert_eq!(reader.run_count(sandboxes[0]).unwrap(), 3);
+    let all = reader.journal_since(project, 0, 100).unwrap();
+    for (sandbox, count) in [(sandboxes[0], 5), (sandboxes[1], 4)] {
+        let about = |after, max| {
+            let whose = (project, sandbox);
+            reader.journal_about(whose, after, max).unwrap()
+        };
+        let mut expected = all.clone();
+        expected.retain(|entry| entry.sandbox == Some(sandbox));
+        assert_eq!(about(0, 100), expected);
+        assert_eq!(expected.len(), count);
+        assert_eq!(about(expected[1].number, 2), expected[2..4]);
+    }
+}
+
+#[test]
+fn the_version_changes_when_somebody_else_records_something() {
+    let mut world = World::new();
+    let other = Store::open(&world.path()).unwrap();
+    let before = other.read().version().unwrap();
+    assert_eq!(other.read().version().unwrap(), before, "nothing happened");
+    world.project("/src/shop");
+    assert_ne!(other.read().version().unwrap(), before);
 }

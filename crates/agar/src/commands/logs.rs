@@ -47,7 +47,7 @@ pub fn run(args: &LogsArgs, context: &Context) -> Result<u8, Failure> {
         sandbox: args.sandbox.clone(),
         run: args.run,
         tail: args.tail,
-        from: 0,
+        ..LogsRequest::default()
     };
     let answer = logs(&engine, &request)?;
     if context.ui.form == Form::Json {
@@ -80,8 +80,8 @@ fn follow(context: &Context, engine: &Engine, first: LogsAnswer) -> Result<LogsA
         let request = LogsRequest {
             sandbox: Some(answer.sandbox.id.to_string()),
             run: Some(answer.run.number),
-            tail: None,
             from: answer.until,
+            ..LogsRequest::default()
         };
         answer = logs(engine, &request)?;
         context.ui.show_bytes(&answer.output)?;

@@ -5,6 +5,7 @@
     reason = "a test whose server answers nonsense must stop there and show it"
 )]
 
+mod crowds;
 mod embedding;
 mod inbox;
 mod panels;
