@@ -15,6 +15,7 @@ pub(crate) mod memory;
 pub(crate) mod page;
 pub(crate) mod pool;
 pub(crate) mod rate;
+pub(crate) mod serve;
 pub(crate) mod size;
 pub(crate) mod travel;
 

@@ -33,7 +33,7 @@ impl Entropy for Machine {
     clippy::disallowed_methods,
     reason = "a benchmark compares with what another process's clock says"
 )]
-fn since_epoch() -> Duration {
+pub(crate) fn since_epoch() -> Duration {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default()

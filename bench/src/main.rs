@@ -34,6 +34,7 @@ const BENCHMARKS: &[(&str, Benchmark)] = &[
     ("cold", case::cold::run),
     ("memory", case::memory::run),
     ("page", case::page::run),
+    ("serve", case::serve::run),
     ("crowd", case::crowd::run),
     ("travel", case::travel::run),
     #[cfg(feature = "evolve")]

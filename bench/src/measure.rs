@@ -14,6 +14,11 @@ impl Samples {
         self.0.push(sample);
     }
 
+    /// Adds those of another.
+    pub(crate) fn extend(&mut self, other: &Self) {
+        self.0.extend_from_slice(&other.0);
+    }
+
     /// How many there are.
     pub(crate) fn count(&self) -> usize {
         self.0.len()

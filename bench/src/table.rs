@@ -83,6 +83,13 @@ impl Row {
         self
     }
 
+    /// Says that all but one in a hundred should stay at or below a number.
+    pub(crate) fn p99_at_most(mut self, most: f64) -> Self {
+        self.promise = Some(format!("p99 at most {most} {}", self.unit));
+        self.kept = Some(self.p99 <= most);
+        self
+    }
+
     /// Says that the value should reach a number.
     pub(crate) fn at_least(mut self, least: f64) -> Self {
         self.promise = Some(format!("at least {least} {}", self.unit));

@@ -1,5 +1,6 @@
 //! What every handler is given, and the way to the engine.
 
+use crate::glance::Glances;
 use crate::guests::Guests;
 use crate::keys::Keys;
 use crate::metrics::Metrics;
@@ -58,6 +59,8 @@ pub(crate) struct Inner {
     pub(crate) underway: Mutex<BTreeSet<String>>,
     /// Why the background work of a sandbox failed.
     pub(crate) troubles: Mutex<BTreeMap<SandboxId, String>>,
+    /// Engines that stand open for those who only look.
+    pub(crate) glances: Glances,
     /// What is followed by those who have event streams.
     pub(crate) sources: Sources,
     /// What sandboxes used while somebody looked.
@@ -117,16 +120,26 @@ impl App {
         T: Send + 'static,
     {
         let app = self.clone();
-        let work = move |engine: &Engine| {
-            let sandbox = summary(engine, &name)?;
-            let root = Path::new(&sandbox.project_path);
-            if projects::current(engine).is_ok_and(|here| here == root) || !root.is_dir() {
-                return job(engine, &sandbox);
-            }
-            let place = Place(Some(root.to_owned()));
-            job(&app.engine(place)?, &sandbox)
-        };
-        self.work(Place::default(), work).await
+        self.work(Place::default(), move |engine| {
+            app.about(engine, &name, job)
+        })
+        .await
+    }
+
+    /// Does something about a sandbox, in the project that it is a copy of.
+    pub(crate) fn about<T>(
+        &self,
+        engine: &Engine,
+        name: &str,
+        job: impl FnOnce(&Engine, &SandboxView) -> Result<T, Refusal>,
+    ) -> Result<T, Refusal> {
+        let sandbox = summary(engine, name)?;
+        let root = Path::new(&sandbox.project_path);
+        if projects::current(engine).is_ok_and(|here| here == root) || !root.is_dir() {
+            return job(engine, &sandbox);
+        }
+        let place = Place(Some(root.to_owned()));
+        job(&self.engine(place)?, &sandbox)
     }
 
     /// The engine, as somebody who stands in that project would open it.

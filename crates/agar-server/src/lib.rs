@@ -11,6 +11,7 @@
 mod access;
 mod app;
 mod body;
+mod glance;
 mod guests;
 mod keys;
 mod listen;

@@ -59,7 +59,7 @@ pub(crate) async fn status(
     At(name): At<String>,
 ) -> Result<Json<Standing>, Refusal> {
     let troubled = app.clone();
-    app.on(name, move |engine, sandbox| {
+    app.glance(name, move |engine, sandbox| {
         let tried = of_sandbox(engine, &sandbox.id.to_string())?;
         let last = last_run(engine, sandbox)?;
         let error = troubled.trouble(sandbox.id);
@@ -151,7 +151,7 @@ pub(crate) async fn stream(
 ) -> Result<Response, Refusal> {
     let cursor = Cursor::of(&headers, from.after.as_deref())?;
     let id = app
-        .on(name, |_, sandbox| Ok(sandbox.id.to_string()))
+        .glance(name, |_, sandbox| Ok(sandbox.id.to_string()))
         .await?;
     follow(
         &app,

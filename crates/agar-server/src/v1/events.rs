@@ -51,7 +51,7 @@ pub(crate) async fn of_sandbox(
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
     let id = app
-        .on(name, |_, sandbox| Ok(sandbox.id.to_string()))
+        .glance(name, |_, sandbox| Ok(sandbox.id.to_string()))
         .await?;
     if wants_stream(&headers) {
         let cursor = Cursor::of(&headers, from.after.as_deref())?;

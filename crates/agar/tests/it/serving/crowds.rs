@@ -3,6 +3,7 @@
 use super::{json, served};
 use agar_testkit::Weight;
 use agar_testkit::http::Client;
+use agar_testkit::keepers;
 use agar_testkit::leaks::processes_in;
 use agar_testkit::wait::until;
 use agar_testkit::websocket::Message;
@@ -217,6 +218,33 @@ fn commands_leave_neither_descriptors_nor_processes_behind() {
     until(&format!("no more than {before:?} to be left"), || {
         after = weigh();
         after.0 <= before.0 && after.1 <= before.1 && after.2 <= before.2
+    });
+    world.agar(["rm", "--force", &id]).success();
+    served.stop();
+}
+
+#[test]
+fn a_status_asked_for_all_the_time_still_notices_a_crash_and_leaves_nothing_open() {
+    let (world, served) = served();
+    let client = served.client();
+    let id = made(&client);
+    let state = || {
+        let path = format!("/api/sandbox/{id}/status");
+        json(&client.get(&path).expect(200))["state"].clone()
+    };
+    assert_eq!(state(), "running");
+    let before = Weight::of(served.id()).descriptors;
+    for _ in 0..50 {
+        assert_eq!(state(), "running");
+    }
+    client.get("/api/sandbox/no-such/status").expect(404);
+    let root = world.state().join("agar");
+    let keeper = keepers::of_sandbox(&root, &root.join("sandboxes").join(&id));
+    keepers::kill(keeper.unwrap());
+    until("the crash to be noticed", || state() != "running");
+    // Once nobody asks, nothing is held open for them.
+    until("what was opened to be closed", || {
+        Weight::of(served.id()).descriptors < before
     });
     world.agar(["rm", "--force", &id]).success();
     served.stop();
