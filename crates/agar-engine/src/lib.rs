@@ -74,6 +74,7 @@ pub mod take_back;
 pub mod template;
 mod travel;
 pub mod tree;
+pub mod trouble;
 pub mod try_change;
 mod turn;
 pub mod undo;

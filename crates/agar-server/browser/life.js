@@ -118,16 +118,93 @@ export async function everything(server) {
   await until("something to run", async () => (await server.ask("/v1/usage")).sandboxes.some((it) => it.id === busy));
   const evolved = await agar("evolve", "run", "--target", "x^3 - 2*x + 1", "-g", "12", "--name", "cubic");
   check([0, 1].includes(evolved.code), `a population breeds: ${evolved.text}`);
-  return { first, busy };
+  return { first, busy, ...await tried(server) };
+}
+
+/** Experiments that came out: one well, one not, and one that met an edit made meanwhile. */
+async function tried(server) {
+  const ended = async (text, ...commands) => {
+    const { id: name } = await server.ask("/api/sandbox/create", { suggestion: text, commands });
+    await until(`"${text}" to end`, async () => ["success", "failed", "partial"].includes((await server.ask(`/api/sandbox/${name}/status`)).status));
+    return name;
+  };
+  const worked = await ended("Sort the orders once, when they are read", "mkdir -p reports && for i in $(seq 12); do echo $i > reports/$i.txt; done",
+    "echo 'sorted once' > orders.txt; sed -i s/second/SECOND/ notes.txt; echo 148 tests passed");
+  const failed = await ended("Migrate the orders table to PostgreSQL", "echo half > half.txt; echo 'ERROR: relation \"orders\" does not exist' >&2; exit 1");
+  writeFileSync("titles.txt", "orders\ncustomers\n");
+  const clash = await ended("Say it in capitals", "sed -i s/orders/ORDERS/ titles.txt");
+  writeFileSync("titles.txt", "open orders\ncustomers\n");
+  return { worked, failed, clash };
 }
 
 /** Every view of the page by a name for files, with its address and what shows that it is there. */
-export function views({ first }) {
+export function views({ first, worked, failed }) {
   return [
     ["dashboard", "#/", [".box", ".inbox .card", ".usage:not(:empty)"]], ["experiments", "#/experiments", [".experiment"]],
     ["memory", "#/memory", ["figure:has-text('Reliability') svg .dot"]], ["populations", "#/populations", ["progress"]],
     ["population", "#/populations/cubic", ["svg .person"]], ["settings", "#/settings", [".wish"]],
-    ["sandbox", `#/sandbox/${first}`, [".pane .body"]],
+    ["sandbox", `#/sandbox/${first}`, [".result .actions", ".overlay:not([hidden])", ".pane .body p.good"]],
+    ["success", `#/sandbox/${worked}`, [".result.success", ".overlay:not([hidden])", ".pane .body p.good"]],
+    ["failure", `#/sandbox/${failed}`, [".result.failed", ".log .foot .bad", ".pane .body p.good"]],
+  ];
+}
+
+/** What there is to see only after something was pressed: a name, an address, and the way there from it. */
+export function depths({ first, worked, clash }) {
+  const press = (/** @type {string} */ name, within = "") => (page) => page.locator(within || "main").getByRole("button", { name }).first().click();
+  const tab = (/** @type {string} */ name, wanted) => async (page) => {
+    await page.getByRole("tab", { name }).click();
+    await page.locator(wanted).first().waitFor();
+  };
+  const dialog = (go) => async (page) => { await go(page); await page.locator("dialog[open]").waitFor(); };
+  return [
+    ["fork", "#/", [".box"], dialog(press("Fork", ".box"))],
+    ["snapshot", "#/", [".box"], dialog(press("Snapshot", ".box"))],
+    ["discard", "#/", [".box"], dialog(press("Discard", ".box"))],
+    ["lineage", "#/", [".box"], async (page) => {
+      await page.locator(".box:has(.about:text-is('migrate the orders table'))").getByRole("button", { name: "Lineage" }).first().click();
+      await page.locator(".tree").waitFor();
+    }],
+    ["forget", "#/memory", ["#forget-text"], dialog(async (page) => {
+      await page.locator("#forget-text").fill("a customer's name");
+      await page.locator("form").getByRole("button", { name: "Forget" }).click();
+    })],
+    ["finding", "#/memory", [".finding .where"], async (page) => {
+      await page.locator(".finding summary").first().click();
+      await page.getByRole("button", { name: "Forget this" }).first().waitFor();
+    }],
+    ["experiment", "#/experiments", [".experiment"], async (page) => {
+      await page.locator(".experiment", { hasText: "Failed" }).locator(".name").first().click();
+      await page.locator("h2", { hasText: "Why it failed" }).waitFor();
+    }],
+    ["no-experiment", "#/experiments", [".experiment"], async (page) => {
+      await page.getByLabel("Find experiments").fill("nothing like it");
+      await page.locator(".empty").waitFor();
+    }],
+    ["files", `#/sandbox/${worked}`, [".result"], tab("Files", ".listing .tag.warn:visible")],
+    ["remembered", `#/sandbox/${worked}`, [".result"], tab("Memory", ".pane.safe h4:visible")],
+    ["details", `#/sandbox/${worked}`, [".result.success", ".overlay:not([hidden])"], async (page) => {
+      await page.getByRole("button", { name: "View Details" }).click();
+      await page.locator(".details .patch").waitFor();
+    }],
+    ["conflict", `#/sandbox/${clash}`, [".result.success"], async (page) => {
+      await page.getByRole("button", { name: "Apply to Main" }).click();
+      await page.locator(".conflicts").waitFor();
+    }],
+    ["live", `#/sandbox/${first}`, [".result"], async (page) => {
+      // What was open before is open again.
+      if (!await page.locator("details.live[open]").count()) await page.locator("summary", { hasText: "Live terminal" }).click();
+      await page.locator("[data-terminal=open]").waitFor();
+      await until("a prompt", async () => (await page.locator(".xterm-rows").innerText()).trim() !== "");
+      await page.locator("summary", { hasText: "Live terminal" }).evaluate((it) => it.scrollIntoView());
+    }],
+    ["asking", "#/settings/http%3A%2F%2Flocalhost%3A8000", [".asks"], async () => {}],
+    ["allowed", "#/settings", [".allow"], async (page) => {
+      await page.getByLabel("Address of the page").fill("http://localhost:3000/editor");
+      await page.getByRole("button", { name: "Allow" }).click();
+      await page.locator(".guests pre").first().waitFor();
+    }],
+    ["nothing-there", "#/sandbox/no-such-sandbox", [".trouble"], async () => {}],
   ];
 }
 

@@ -1,43 +1,60 @@
-// Makes a picture of every view in light and dark, wide and narrow: `node pictures.js DIRECTORY`.
+// Makes a picture of everything there is to see, in light and dark, wide and narrow: `node pictures.js DIRECTORY`.
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { Browser, Server, visit } from "./harness.js";
-import { everything, go, views } from "./life.js";
+import { depths, everything, go, views } from "./life.js";
 
 const directory = process.argv[2];
 mkdirSync(directory, { recursive: true });
 const server = await Server.start();
 const browser = await Browser.start();
+const kinds = ["light", "dark"].flatMap((colorScheme) => [[1280, 900], [390, 844]].map(([width, height]) => ({ colorScheme, width, height })));
+let link = server.link;
 try {
-  const made = await everything(server);
-  let link = server.link;
-  for (const colorScheme of ["light", "dark"]) {
-    for (const [width, height] of [[1280, 900], [390, 844]]) {
-      const page = await visit(browser, { link }, { viewport: { width, height }, colorScheme, reducedMotion: "reduce" });
-      const cookies = await page.context().cookies();
-      for (const view of views(made)) {
-        const [name] = view;
-        await go(page, server, view);
-        if (name === "dashboard") await page.locator(".spark polyline").first().waitFor();
-        const path = join(directory, `${name}-${colorScheme}-${width}.png`);
-        await page.screenshot({ path, fullPage: true });
-        console.log(path);
-      }
-      await page.goto(`${server.origin}/#/`);
-      await page.locator(".box", { hasText: "migrate the orders" }).getByRole("button", { name: "Lineage" }).first().click();
-      await page.locator(".tree").waitFor();
-      const path = join(directory, `lineage-${colorScheme}-${width}.png`);
-      await page.screenshot({ path });
-      console.log(path);
-      await page.context().close();
-      link = await another(cookies);
+  // Before anything was ever tried.
+  await each(async (page, kind) => {
+    for (const name of ["", "experiments", "memory", "populations"]) {
+      await go(page, server, [name, `#/${name}`, [".empty"]]);
+      await picture(page, `empty-${name || "dashboard"}`, kind);
     }
-  }
+  });
+  const made = await everything(server);
+  await each(async (page, kind) => {
+    for (const view of views(made)) {
+      await go(page, server, view);
+      if (view[0] === "dashboard") await page.locator(".spark polyline").first().waitFor();
+      await picture(page, view[0], kind);
+    }
+    for (const [name, address, wanted, deeper] of depths(made)) {
+      await page.goto("about:blank");
+      await go(page, server, [name, address, wanted]);
+      await deeper(page);
+      await picture(page, name, kind, !await page.locator("dialog[open]").count());
+    }
+  });
   if (browser.complaints.length > 0) throw new Error(browser.complaints.join("\n"));
 } finally {
   await browser.end();
   await server.end();
+}
+
+/** Does something in each kind of window. */
+async function each(work) {
+  for (const kind of kinds) {
+    const { colorScheme, width, height } = kind;
+    const page = await visit(browser, { link }, { viewport: { width, height }, colorScheme, reducedMotion: "reduce" });
+    const cookies = await page.context().cookies();
+    await work(page, kind);
+    await page.context().close();
+    link = await another(cookies);
+  }
+}
+
+async function picture(page, name, { colorScheme, width }, fullPage = true) {
+  const path = join(directory, `${name}-${colorScheme}-${width}.png`);
+  await page.screenshot({ path, fullPage });
+  console.log(path);
 }
 
 /** A link works once: the next person comes with the cookie of the first. */

@@ -9,12 +9,11 @@ use crate::refusal::Refusal;
 use crate::tail::Sources;
 use crate::v1::usage::Samples;
 use agar_core::fault::Kind;
-use agar_core::id::SandboxId;
 use agar_engine::create::{CreateAnswer, CreateRequest, create};
 use agar_engine::inspect::summary;
 use agar_engine::pool::Pool;
 use agar_engine::{Control, Controls, Engine, EngineError, SandboxView, Surroundings, projects};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ops::Deref;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -57,8 +56,6 @@ pub(crate) struct Inner {
     pub(crate) ending: Arc<Ending>,
     /// Requests with a key that are being done.
     pub(crate) underway: Mutex<BTreeSet<String>>,
-    /// Why the background work of a sandbox failed.
-    pub(crate) troubles: Mutex<BTreeMap<SandboxId, String>>,
     /// Engines that stand open for those who only look.
     pub(crate) glances: Glances,
     /// What is followed by those who have event streams.
@@ -208,29 +205,6 @@ impl App {
             ending: Arc::clone(&self.ending),
             told: false,
         }
-    }
-
-    /// Remembers why the work of a sandbox failed, until something else is asked of it.
-    pub(crate) fn note_trouble(&self, sandbox: SandboxId, trouble: Option<String>) {
-        let mut troubles = self.troubles.lock().unwrap_or_else(PoisonError::into_inner);
-        match trouble {
-            Some(trouble) => {
-                // Bounded: the oldest sandbox is the least interesting.
-                if troubles.len() >= 1000 {
-                    troubles.pop_first();
-                }
-                troubles.insert(sandbox, trouble);
-            }
-            None => {
-                troubles.remove(&sandbox);
-            }
-        }
-    }
-
-    /// Why the work of a sandbox failed, if it did.
-    pub(crate) fn trouble(&self, sandbox: SandboxId) -> Option<String> {
-        let troubles = self.troubles.lock().unwrap_or_else(PoisonError::into_inner);
-        troubles.get(&sandbox).cloned()
     }
 
     /// Waits until the server stops.

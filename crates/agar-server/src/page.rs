@@ -49,6 +49,7 @@ static PARTS: &[Part] = &[
     script!("dom.js"),
     script!("experiments.js"),
     script!("files.js"),
+    script!("guests.js"),
     script!("inbox.js"),
     script!("memory.js"),
     script!("outcome.js"),

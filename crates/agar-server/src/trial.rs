@@ -30,6 +30,7 @@ use agar_engine::suggestions::{
     suggest, suggestion_of,
 };
 use agar_engine::template::needs;
+use agar_engine::trouble::note_trouble;
 use agar_engine::{Caller, Command, Engine, SandboxOptions, SandboxView, Streams};
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
@@ -208,10 +209,18 @@ pub(crate) fn start(app: &App, plan: Plan, made: &Made, permit: RunPermit) {
     tokio::spawn(async move {
         let halt = app.halt();
         let place = plan.place();
-        let work = move |engine: &Engine| run(engine, (&plan, &setup), sandbox, halt);
+        let log = app.log.clone();
+        let work = move |engine: &Engine| {
+            let done = run(engine, (&plan, &setup), sandbox, halt);
+            if let Err(refusal) = &done
+                && let Err(error) = note_trouble(engine, sandbox, refusal.told())
+            {
+                log(&format!("sandbox {sandbox}: {error}"));
+            }
+            done
+        };
         if let Err(refusal) = app.work(place, work).await {
             (app.log)(&format!("sandbox {sandbox}: {}", refusal.told()));
-            app.note_trouble(sandbox, Some(refusal.told().to_owned()));
         }
         drop((permit, job));
     });

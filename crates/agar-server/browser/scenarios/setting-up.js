@@ -32,4 +32,13 @@ export default async function ({ server, browser }) {
   await page.getByRole("button", { name: "Try This Safely" }).click();
   await page.locator(".result.failed", { hasText: "exit 3" }).waitFor();
   await page.locator(".step.failed", { hasText: "Dependencies" }).waitFor({ state: "attached" });
+  // A server that was killed and came back says the same.
+  await server.end("SIGKILL");
+  await server.again();
+  await page.reload();
+  await page.locator(".result.failed", { hasText: "exit 3" }).waitFor();
+  // Something else that is asked of it is a beginning: what failed is not said again.
+  await page.getByLabel("Run a command in the sandbox").fill("echo fine > fine.txt");
+  await page.keyboard.press("Enter");
+  await page.locator(".result.success").waitFor();
 }

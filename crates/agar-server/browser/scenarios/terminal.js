@@ -6,7 +6,12 @@ import { check, same, until, visit } from "../harness.js";
 const shown = (page) => page.locator(".xterm-rows").innerText();
 
 async function open(page) {
-  await page.getByText("Live terminal").click();
+  await page.locator("summary", { hasText: "Live terminal" }).click();
+  await there(page);
+}
+
+/** Waits for it, and has the keyboard in it. */
+async function there(page) {
   await page.locator("[data-terminal=open]").waitFor();
   await until("something to be shown", async () => (await shown(page)).trim() !== "");
   await page.locator(".xterm-helper-textarea").focus();
@@ -40,8 +45,15 @@ export default async function ({ server, browser }) {
   await second.keyboard.type("echo sec''ond\n");
   await until("both to see it", async () => /^second$/m.test(await shown(page)));
   await second.close();
+  // The tab key is the shell's; another key leads out, forward and back.
+  await page.keyboard.press("F6");
+  check(await page.evaluate(() => document.activeElement.className.includes("terminal-leave")), "F6 leads out");
+  await page.keyboard.press("Shift+Tab");
+  await page.keyboard.press("Shift+F6");
+  same(await page.evaluate(() => document.activeElement.textContent), "Live terminal", "where Shift+F6 leads");
+  // What was open is open after a reload.
   await page.reload();
-  await open(page);
+  await there(page);
   await page.keyboard.type("echo \"again $word\"\n");
   await until("the same shell", async () => (await shown(page)).includes("again kept"));
   // The server goes and comes back under it.

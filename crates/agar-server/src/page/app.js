@@ -8,7 +8,7 @@
 
 import { Refused, ask } from "/assets/api.js";
 import { h, tell } from "/assets/dom.js";
-import { prose } from "/assets/words.js";
+import { prose, sentence } from "/assets/words.js";
 
 /** @typedef {{ show: (place: HTMLElement, words: string[]) => Promise<(() => void) | void> }} View */
 
@@ -39,7 +39,7 @@ async function route() {
   const [name = "", ...words] = location.hash.split("/").slice(1).map(decodeURIComponent);
   const view = views[name] ?? views[""];
   for (const link of document.querySelectorAll("nav a")) {
-    const here = link.getAttribute("href") === `#/${name}`;
+    const here = link.getAttribute("href") === (name === "sandbox" ? "#/" : `#/${name}`);
     if (here) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
@@ -84,11 +84,15 @@ async function again() {
 function trouble(error) {
   return h("section", { className: "card trouble", role: "alert" },
     h("h2", {}, error.status === 401 ? "This browser is not known here" : "That did not work"),
-    h("p", {}, error.message),
+    h("p", {}, ...prose(sentence(error.message))),
     error.hint ? h("p", { className: "quiet" }, ...prose(error.hint)) : null,
-    h("p", {}, h("button", { onclick: again }, "Try again")));
+    error.status === 404 ? h("p", { className: "quiet" }, "It may be gone for good, or the address is mistyped.") : null,
+    h("div", { className: "line actions" }, h("button", { onclick: again }, "Try again"),
+      error.status === 404 ? h("a", { className: "button", href: "#/" }, "Show all sandboxes") : null));
 }
 
+// The address names a view; a place within it is gone to without one.
+document.querySelector(".skip")?.addEventListener("click", (event) => { event.preventDefault(); main.focus(); });
 addEventListener("hashchange", () => { main.focus(); route(); });
 ask("/v1/projects").then((told) => {
   const here = told.projects.find((/** @type {any} */ project) => project.current);

@@ -4,11 +4,11 @@
 
 import { ask } from "/assets/api.js";
 import { sparkline } from "/assets/charts.js";
-import { h, tell } from "/assets/dom.js";
+import { complain, h } from "/assets/dom.js";
 import { inbox } from "/assets/inbox.js";
 import { discard, family, fork, snapshot } from "/assets/travel.js";
 import { wished } from "/assets/wishes.js";
-import { age, badge, count, size, took } from "/assets/words.js";
+import { age, badge, by, count, size, standing, took } from "/assets/words.js";
 
 const PAGE = 25;
 const LOOK_AGAIN_MS = 4000;
@@ -16,7 +16,7 @@ const SAMPLE_MS = 2000;
 
 const filters = [
   { name: "All", states: "" },
-  { name: "Running", states: "creating,running" },
+  { name: "Alive", states: "creating,running" },
   { name: "Paused", states: "paused" },
   { name: "Finished", states: "finished" },
   { name: "Applied", states: "promoted" },
@@ -92,7 +92,7 @@ class Board {
   begin() {
     this.trail = [];
     this.after = "";
-    this.load().catch((error) => tell(error.message));
+    this.load().catch((error) => complain(error));
   }
 
   /** @param {string} look */
@@ -218,7 +218,7 @@ class Board {
     if (boxes.length === 0) return;
     if (!await discard(boxes)) return;
     this.chosen.clear();
-    await this.load().catch((error) => tell(error.message));
+    await this.load().catch((error) => complain(error));
     this.search.focus();
   }
 
@@ -244,7 +244,7 @@ class Board {
   turnTo(after) {
     this.after = after;
     this.chosen.clear();
-    this.load().then(() => this.element.scrollIntoView()).catch((error) => tell(error.message));
+    this.load().then(() => this.element.scrollIntoView()).catch((error) => complain(error));
   }
 }
 
@@ -264,6 +264,7 @@ class Row {
     this.changed = null;
     /** @type {string | null} */
     this.usedText = null;
+    this.word = "";
     this.box = h("input", { type: "checkbox", "aria-label": `Select ${sandbox.alias}`, onchange: () => {
       this.choose(this.box.checked);
       board.drawBulk();
@@ -274,7 +275,7 @@ class Row {
     this.usage = h("div", { className: "usage" });
     this.facts = h("p", { className: "facts-line" });
     this.origin = h("span", { className: "quiet" });
-    this.lineage = h("button", { className: "link small", onclick: () => family(this.sandbox).catch((error) => tell(error.message)) }, "Lineage");
+    this.lineage = h("button", { className: "link small", onclick: () => family(this.sandbox).catch((error) => complain(error)) }, "Lineage");
     this.actions = h("div", { className: "line actions" },
       h("button", { className: "small", "aria-label": `Fork ${sandbox.alias}`, onclick: () => this.then(fork) }, "Fork"),
       h("button", { className: "small", "aria-label": `Snapshot of ${sandbox.alias}`, onclick: () => this.then(snapshot) }, "Snapshot"),
@@ -298,20 +299,30 @@ class Row {
   async then(act) {
     try {
       if (await act(this.sandbox)) await this.board.load();
-    } catch (error) { tell(/** @type {Error} */ (error).message); }
+    } catch (error) { complain(error); }
   }
 
   /** @param {any} sandbox */
   update(sandbox) {
-    const { state } = this.sandbox;
     this.sandbox = sandbox;
-    if (state !== sandbox.state || !this.state.firstChild) this.state.replaceChildren(badge(sandbox.state));
+    this.stand();
     this.box.disabled = !this.open;
     this.actions.hidden = !this.open;
     text(this.about, sandbox.note ?? sandbox.last_run?.command ?? "no command yet");
     this.fill();
     if (!this.alive || this.samples.length === 0) this.past();
   }
+
+  /** Says how it stands, in the word that is true now. */
+  stand() {
+    const word = standing(this.sandbox, this.busy);
+    if (word === this.word) return;
+    this.word = word;
+    this.state.replaceChildren(badge(word));
+  }
+
+  /** Whether something was seen to run in it a moment ago. */
+  get busy() { return (this.samples.at(-1)?.memory_bytes ?? 0) > 0; }
 
   /** @param {number | null} changed */
   changes(changed) {
@@ -328,14 +339,14 @@ class Row {
     text(this.origin, [
       age(sandbox.created_at),
       sandbox.lineage ? `fork${sandbox.lineage.depth > 1 ? `, ${sandbox.lineage.depth} deep` : ""}` : "",
-      sandbox.agent ?? "",
+      by(sandbox.agent),
     ].filter(Boolean).join(" · "));
   }
 
   /** What its last command used, where nothing runs. */
   past() {
     const usage = this.sandbox.last_run?.usage;
-    const used = this.alive || !usage ? "" : [
+    const used = this.alive ? "" : !usage ? "nothing ran yet" : [
       `${took(usage.user_ms + usage.system_ms)} of processor`,
       usage.memory_peak_bytes > 0 ? `${size(usage.memory_peak_bytes)} at most` : "",
     ].filter(Boolean).join(", ");
@@ -348,6 +359,7 @@ class Row {
   use(samples) {
     if (!this.alive || samples.length === 0) return;
     this.samples = [...this.samples, ...samples].slice(-60);
+    this.stand();
     this.usedText = null;
     const last = this.samples[this.samples.length - 1];
     if (this.samples.every((it) => it.memory_bytes === 0)) {

@@ -37,17 +37,26 @@ function there(children) {
   return /** @type {(string | Node)[]} */ (children.filter((child) => child !== null && child !== undefined && child !== false));
 }
 
+/** How long something that was said in passing stays. */
+const SAID_MS = 7000;
+
+let saying = 0;
+
 /**
  * Says something in passing, also to a screen reader.
  * @param {string} text
+ * @param {boolean} [stays] Whether it stays until something else is said.
  */
-export function tell(text) {
+export function tell(text, stays = false) {
   const said = document.getElementById("said");
-  if (said) said.textContent = text;
+  if (!said) return;
+  said.textContent = text;
+  clearTimeout(saying);
+  if (text && !stays) saying = window.setTimeout(() => { said.textContent = ""; }, SAID_MS);
 }
 
 /**
  * Says what did not work, and what to do about it.
  * @param {any} error
  */
-export function complain(error) { tell([error.message, error.hint].filter(Boolean).join(" ")); }
+export function complain(error) { tell([error.message, error.hint].filter(Boolean).join(" "), true); }

@@ -1,9 +1,10 @@
 // What was tried, newest first, found by words and by how it ended.
 
 import { ask } from "/assets/api.js";
-import { h, tell } from "/assets/dom.js";
+import { complain, h, tell } from "/assets/dom.js";
+import { typed } from "/assets/output.js";
 import { wished } from "/assets/wishes.js";
-import { age, badge, count, prose, size, took } from "/assets/words.js";
+import { age, badge, by, count, prose, size, took } from "/assets/words.js";
 
 const PAGE = 30;
 const statuses = [["", "All"], ["success", "Worked"], ["partial", "In part"], ["failure", "Failed"], ["running", "Running"]];
@@ -34,11 +35,11 @@ export async function show(place, words) {
     else list.append(...drawn);
     if (list.children.length === 0) list.replaceChildren(empty());
     end.replaceChildren(...(told.next === null ? [] : [h("button", { onclick: () => {
-      load(told.next).then(() => drawn.at(-1)?.nextElementSibling?.querySelector("a")?.focus()).catch((error) => tell(error.message));
+      load(told.next).then(() => drawn.at(-1)?.nextElementSibling?.querySelector("a")?.focus()).catch((error) => complain(error));
     } }, "Older experiments")]));
     if (asked || status) tell(`${told.next === null ? count(list.querySelectorAll(".experiment").length, "experiment") : `${PAGE} or more experiments`} found.`);
   };
-  const begin = () => { load(null).catch((error) => tell(error.message)); };
+  const begin = () => { load(null).catch((error) => complain(error)); };
   const empty = () => asked || status
     ? h("li", { className: "empty" }, h("p", {}, "No experiment fits."), h("p", { className: "quiet" }, "Every word must occur in what was proposed, by whom, or what came of it."))
     : h("li", { className: "empty" }, h("p", {}, "Nothing was tried yet."), h("p", { className: "quiet" }, "Each ", h("code", {}, "agar try"), " and each suggestion that is tried becomes an experiment."));
@@ -67,7 +68,7 @@ function line(it) {
   return h("li", { className: "experiment" },
     h("div", { className: "line spread" }, h("a", { href: `#/experiments/${it.id}`, className: "name" }, it.suggestion || "(no words)"), status(it.status)),
     it.reason ? h("p", { className: "reason" }, it.reason) : null,
-    h("p", { className: "quiet" }, [it.agent, it.change, age(it.started), it.ended ? took(it.ended - it.started) : ""].filter(Boolean).join(" · ")));
+    h("p", { className: "quiet" }, [by(it.agent), it.change, age(it.started), it.ended ? took(it.ended - it.started) : ""].filter(Boolean).join(" · ")));
 }
 
 /**
@@ -79,18 +80,18 @@ async function one(place, name) {
   const told = await ask(`/v1/experiments/${encodeURIComponent(name)}`);
   const { summary, suggestion, ending, learned, decision, predicted } = told;
   place.replaceChildren(
-    h("p", {}, h("a", { href: "#/experiments" }, "← Experiments")),
+    h("p", { className: "back" }, h("a", { href: "#/experiments" }, "← Experiments")),
     h("div", { className: "line spread" }, h("h2", {}, summary.suggestion || "(no words)"), status(summary.status)),
     h("section", { className: "card" }, h("dl", { className: "facts" }, ...facts([
-      ["Proposed by", `${summary.agent} · ${summary.change}`],
-      ["When", `${new Date(summary.started).toLocaleString("en")}${summary.ended ? `, for ${took(summary.ended - summary.started)}` : ""}`],
+      ["Proposed by", [by(summary.agent), summary.change].filter(Boolean).join(" · ")],
+      ["When", `${new Date(summary.started).toLocaleString("en", { dateStyle: "medium", timeStyle: "short" })}${summary.ended ? `, for ${took(summary.ended - summary.started)}` : ""}`],
       ["Sandbox", h("a", { href: `#/sandbox/${summary.sandbox}` }, summary.sandbox.slice(0, 8))],
       ["Said before", predicted && !wished("hide-confidence") && predicted[3] > 0 ? `${Math.round(predicted[0] * 100)} % (${Math.round(predicted[1] * 100)}–${Math.round(predicted[2] * 100)})` : null],
       ["Decided", decision ? `${decision.accepted ? "accepted" : "rejected"}${decision.feedback ? `: ${decision.feedback}` : ""}` : null],
       ["Used", summary.cost ? `${took(summary.cost.cpu_millis)} of processor, ${size(summary.cost.memory_bytes)} at most` : null],
       ["Learned", learned ? h("span", {}, ...prose(learned.headline)) : null],
     ]))),
-    ...listed("Commands", suggestion.commands.map((/** @type {string[]} */ words) => words.join(" ")), "pre"),
+    ...listed("Commands", suggestion.commands.map(typed), "pre"),
     ...listed("Why it failed", ending?.failure_reasons ?? [], "ul"),
     ...listed("What worked", ending?.partial?.whatWorked ?? [], "ul"),
     ...listed("What did not", ending?.partial?.whatFailed ?? [], "ul"),

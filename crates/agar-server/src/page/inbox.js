@@ -4,8 +4,7 @@ import "/assets/try-this-safely.js";
 import { ask } from "/assets/api.js";
 import { pending, remember } from "/assets/checklist.js";
 import { complain, h, tell } from "/assets/dom.js";
-import { applyWhenDone } from "/assets/sandbox.js";
-import { wished } from "/assets/wishes.js";
+import { applyWhenDone, wished } from "/assets/wishes.js";
 import { age } from "/assets/words.js";
 
 const LOOK_AGAIN_MS = 3000;
@@ -31,14 +30,14 @@ export async function inbox() {
     seen ||= list.isConnected;
     if (seen && list.isConnected && !document.hidden) refresh().catch(() => {});
   }, LOOK_AGAIN_MS);
-  return h("div", { className: "inbox" }, composer(), h("section", { "aria-label": "Inbox" }, h("h2", {}, "Inbox"), list));
+  return h("div", { className: "inbox" }, composer(), h("section", { "aria-label": "Inbox" }, h("h2", { tabIndex: -1 }, "Inbox"), list));
 }
 
 /** What an empty inbox teaches. */
 function lesson() {
   return h("div", { className: "card empty" },
-    h("p", {}, "Nothing waits. An agent or an editor can offer a change here, and you try it before it touches anything:"),
-    h("pre", {}, "curl -H \"Authorization: Bearer $TOKEN\" -H 'Content-Type: application/json' \\\n  -d '{\"text\": \"Upgrade the linter\", \"commands\": [\"npm update eslint\", \"npm test\"]}' \\\n  " + `${location.origin}/v1/suggestions`));
+    h("p", {}, "Nothing waits. An agent, an editor or a page that you allow in the ", h("a", { href: "#/settings" }, "settings"), " can offer a change here, and you try it before it touches anything:"),
+    h("pre", {}, "TOKEN=$(cat \"${XDG_STATE_HOME:-$HOME/.local/state}/agar/serve/token\")\ncurl -H \"Authorization: Bearer $TOKEN\" -H 'Content-Type: application/json' \\\n  -d '{\"text\": \"Upgrade the linter\", \"commands\": [\"npm update eslint\", \"npm test\"]}' \\\n  " + `${location.origin}/v1/suggestions`));
 }
 
 /**
@@ -103,12 +102,15 @@ function offered(suggestion, changed) {
       await ask(`/v1/suggestions/${suggestion.id}/reject`, {});
       tell("Rejected. Nothing was run.");
       await changed();
+      // Its button is gone: the keyboard goes on where the list begins.
+      /** @type {HTMLElement | null} */ (document.querySelector(".inbox h2"))?.focus();
     } catch (error) { complain(error); }
   };
   const note = `direct-${suggestion.id}`;
   return h("li", { className: "card suggestion" },
     h("div", { className: "line spread" }, h("strong", {}, suggestion.text),
       h("span", { className: "quiet" }, `from ${suggestion.agent} · ${age(suggestion.created_at)}`)),
+    suggestion.context?.wish === "apply" ? h("p", { className: "quiet" }, "Meant to be applied directly.") : null,
     runs ? h("pre", { "aria-label": "Commands" }, suggestion.commands.join("\n")) : h("p", { className: "quiet" }, "Words only: the sandbox will wait for your commands."),
     h("div", { className: "line actions" },
       h("try-this-safely", {

@@ -4,7 +4,7 @@
 import { ask } from "/assets/api.js";
 import { interval, lines, piles, reliability } from "/assets/charts.js";
 import { question } from "/assets/dialog.js";
-import { h, tell } from "/assets/dom.js";
+import { complain, h, tell } from "/assets/dom.js";
 import { wished } from "/assets/wishes.js";
 import { age, count, prose } from "/assets/words.js";
 
@@ -21,16 +21,19 @@ export async function show(place, _words) {
     ask("/v1/memory/patterns?all=true"), ask("/v1/memory/lessons?all=true"), ask("/v1/memory/stats"),
     ask(`/v1/memory/history?days=${DAYS}&east=${east}`), ask("/v1/memory/calibration"),
   ]);
-  const again = () => show(place, _words).catch((error) => tell(error.message));
+  const again = () => show(place, _words).catch((error) => complain(error));
   const today = history.days.at(-1).from;
   place.replaceChildren(
     h("h2", {}, "Memory"),
     stats.experiments === 0 ? beginning() : tiles(stats, history.days, calibration),
-    h("h2", {}, "Learned today"),
-    learned(patterns.patterns, lessons.lessons, history.days.at(-1), today),
-    h("div", { className: "pair" },
-      h("section", { className: "card" }, tried(history.days)),
-      h("section", { className: "card" }, grown(patterns.patterns, lessons.lessons, history.days))),
+    // Empty charts teach nothing.
+    ...(stats.experiments === 0 ? [] : [
+      h("h2", {}, "Learned today"),
+      learned(patterns.patterns, lessons.lessons, history.days.at(-1), today),
+      h("div", { className: "pair" },
+        h("section", { className: "card" }, tried(history.days)),
+        h("section", { className: "card" }, grown(patterns.patterns, lessons.lessons, history.days))),
+    ]),
     h("h2", {}, sign("🎓"), "Patterns"),
     h("p", { className: "quiet lead" }, "What held in several experiments and graduated into the project's memory."),
     findings(patterns.patterns, { empty: "None has earned it yet. A pattern must hold in several experiments before it graduates; go on trying.", draw: (it) => pattern(it, again) }),

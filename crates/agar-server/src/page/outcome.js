@@ -3,7 +3,7 @@
 import { ask } from "/assets/api.js";
 import { settle } from "/assets/conflict.js";
 import { complain, h, tell } from "/assets/dom.js";
-import { count, prose, size, took } from "/assets/words.js";
+import { count, prose, sentence, size, took } from "/assets/words.js";
 
 /** @type {Record<string, [string, string]>} */
 const headlines = {
@@ -68,7 +68,11 @@ export function outcome(id, changed, details) {
     const key = JSON.stringify(facts);
     if (key === drawn) return;
     drawn = key;
-    place.replaceChildren(make());
+    // The button that was pressed goes: whoever pressed it goes on with what came of it.
+    const inside = place.contains(document.activeElement);
+    const made = /** @type {HTMLElement} */ (make());
+    place.replaceChildren(made);
+    if (inside) { made.tabIndex = -1; made.focus(); }
   };
 
   const decide = async (/** @type {"accept" | "reject"} */ decision) => {
@@ -118,7 +122,7 @@ export function outcome(id, changed, details) {
     apply: () => decide("accept"),
     /** Says how it came out. @param {any} status @param {number} ms How long its commands took. */
     ended(status, ms) {
-      const [sign, words] = headlines[status.status] ?? ["■", "Finished"];
+      const [sign, words] = headlines[status.status] ?? ["■", "Nothing runs now: look at what changed, then decide"];
       const failed = status.status === "failed";
       draw([status.status, status.failureReasons, status.error, status.metrics, ms], () => h("section", { className: `card result ${status.status}`, "aria-label": "Result" },
         h("h3", {}, h("span", { "aria-hidden": "true" }, `${sign} `), words),
@@ -134,7 +138,7 @@ export function outcome(id, changed, details) {
     /** Something runs, or waits to. @param {string} words */
     waits(words) {
       draw([words], () => h("section", { className: "card result", "aria-label": "Result" },
-        h("p", {}, words),
+        h("p", {}, ...prose(words)),
         h("div", { className: "line actions" }, h("button", { onclick: details }, "View Details"), h("button", { onclick: () => decide("reject") }, "Discard")),
         trouble));
     },
@@ -152,9 +156,4 @@ export function outcome(id, changed, details) {
           h("a", { className: "button", href: "#/" }, "Back to sandboxes"))));
     },
   };
-}
-
-/** A message as a sentence. @param {string} text */
-function sentence(text) {
-  return `${text[0]?.toUpperCase() ?? ""}${text.slice(1)}.`;
 }

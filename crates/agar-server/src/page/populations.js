@@ -2,7 +2,7 @@
 
 import { ask } from "/assets/api.js";
 import { descent, lines } from "/assets/charts.js";
-import { h, tell } from "/assets/dom.js";
+import { complain, h } from "/assets/dom.js";
 import { wished } from "/assets/wishes.js";
 import { age, count } from "/assets/words.js";
 
@@ -64,7 +64,7 @@ async function one(place, name) {
       seen = plot.search.generation;
       place.replaceChildren(...drawn(plot, best, family));
     }
-    if (plot.search.state === "running" && !wished("stand-still")) timer = window.setTimeout(() => draw().catch((error) => tell(error.message)), LOOK_AGAIN_MS);
+    if (plot.search.state === "running" && !wished("stand-still")) timer = window.setTimeout(() => draw().catch((error) => complain(error)), LOOK_AGAIN_MS);
   };
   await draw();
   return () => { left = true; clearTimeout(timer); };
@@ -79,7 +79,7 @@ function drawn({ search, generations }, best, family) {
   const pick = (/** @type {string} */ key) => generations.map((/** @type {any} */ it) => it[key]);
   const last = generations.at(-1);
   return [
-    h("p", {}, h("a", { href: "#/populations" }, "← Populations")),
+    h("p", { className: "back" }, h("a", { href: "#/populations" }, "← Populations")),
     h("div", { className: "line spread" }, h("h2", {}, search.name), standing(search.state)),
     h("p", { className: "quiet" }, `${search.task} · seed ${search.seed} · generation ${search.generation} of ${search.generations} · ${search.born.toLocaleString("en")} born, ${search.trials.toLocaleString("en")} tried`),
     generations.length === 0 ? h("p", { className: "card empty quiet" }, "No generation is complete yet.")

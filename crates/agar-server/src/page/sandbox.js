@@ -9,11 +9,20 @@ import { learned, outcome } from "/assets/outcome.js";
 import { outputView, typed } from "/assets/output.js";
 import { overlay } from "/assets/overlay.js";
 import { split } from "/assets/split.js";
-import { wished } from "/assets/wishes.js";
-import { age, badge, prose, size } from "/assets/words.js";
+import { decideLater, isToBeApplied, wished } from "/assets/wishes.js";
+import { age, badge, by, prose, size } from "/assets/words.js";
 
 /** Events after which what the page shows is out of date. */
 const TURNS = ["run.started", "run.ended", "experiment.began", "experiment.ended", "experiment.decided", "sandbox.state", "memory.graduated", "promotion.applied", "promotion.undone", "snapshot.restored"];
+
+/** @type {Record<string, string>} What is said where there is no result yet. */
+const says = {
+  creating: "The commands are about to run in the sandbox. You can leave this page: nothing is lost.",
+  running: "The commands run in the sandbox. You can leave this page: nothing is lost.",
+  waiting: "The sandbox waits for commands. Type one below, or discard it.",
+  paused: "Everything in the sandbox stands still. `agar resume` lets it go on.",
+  interrupted: "It was cut short before its commands ran. Type a command below, or discard it and try again.",
+};
 
 /** How long a connection may be lost before anybody is told. */
 const LOST_MS = 1000;
@@ -24,14 +33,11 @@ const SILENCE_MS = 5000;
 /** How long the commands of a sandbox may take to start once it is set up. */
 const START_MS = 60_000;
 
-/** Where the wish to apply is kept, so that it survives a reload of the tab. */
-const WISH = "agar.apply.";
+/** How soon to look again where something must come that nobody tells of. */
+const SOON_MS = 1000;
 
-/**
- * Remembers that a sandbox is to be applied when it succeeds and nothing stands in the way.
- * @param {string} id
- */
-export function applyWhenDone(id) { sessionStorage.setItem(WISH + id, "yes"); }
+/** Where it is kept that the live terminal of a sandbox is open, so that a reload opens it again. */
+const LIVE = "agar.live.";
 
 /**
  * @param {HTMLElement} place
@@ -78,12 +84,12 @@ class Experiment {
     this.result = outcome(this.id, async () => { await this.refresh(); this.files.refresh(); this.follow(); }, () => this.details());
     this.overlay = overlay((path) => this.details(path));
     this.parts = {
-      title: h("h2", {}, sandbox.note ?? sandbox.alias),
+      title: h("h2", { tabIndex: -1 }, sandbox.note ?? sandbox.alias),
       state: h("span", { role: "status" }),
       about: h("span", { className: "line" }),
       wish: h("div", {}),
       checklist: h("details", { className: "card checklist", open: true, hidden: true }),
-      mainState: h("div", {}), mainMemory: h("div", {}), memory: h("div", {}),
+      mainState: h("div", {}, h("p", { className: "quiet" }, "Looking at main…")), mainMemory: h("div", {}), memory: h("div", {}),
       details: h("section", { className: "card details", "aria-label": "Details", hidden: true, tabIndex: -1 }),
     };
     const parts = this.parts;
@@ -123,12 +129,15 @@ class Experiment {
       className: "live",
       ontoggle: async () => {
         this.hangUp();
+        sessionStorage.setItem(LIVE + this.id, live.open ? "open" : "");
         if (!live.open) return;
         const { mount } = await import("/assets/terminal.js");
         this.hangUp();
         if (live.open) this.hangUp = mount(screen, this.id);
       },
     }, h("summary", {}, "Live terminal"), screen);
+    live.open = sessionStorage.getItem(LIVE + this.id) === "open";
+    this.liveBox = live;
     return live;
   }
 
@@ -182,20 +191,25 @@ class Experiment {
     if (this.suggestion) this.parts.title.textContent = this.suggestion.text;
   }
 
-  /** Whether its commands are about to run. */
+  /** Whether its commands are still to come, and nothing is known to stand in their way. */
+  get awaited() { return !this.begun && !this.status.error && this.suggestion?.commands.length > 0; }
+
+  /** Whether its commands are about to run. What ended badly before them is told in a moment, or never. */
   get starting() {
-    const soon = Date.now() - this.heardAt < START_MS;
-    return soon && !this.begun && !this.status.error && this.suggestion?.commands.length > 0;
+    const failed = [...this.runs.values()].some((run) => run.end && !(run.end.how === "exited" && run.end.code === 0));
+    return this.awaited && Date.now() - this.heardAt < (failed ? SILENCE_MS : START_MS);
   }
 
   /** How it stands, in one word. */
   get word() {
     const { status } = this;
-    if (this.over) return status.state;
+    if (this.over || status.state === "paused") return status.state;
     if (this.running) return "running";
     if (this.starting) return "creating";
-    if (status.status !== "running") return status.status;
-    return status.runs === 0 ? "waiting" : "finished";
+    if (this.awaited) return "interrupted";
+    if (!["running", "finished"].includes(status.status)) return status.status;
+    if (status.runs === 0) return "waiting";
+    return status.state === "running" ? "idle" : "finished";
   }
 
   get over() { return ["promoted", "discarded", "collected"].includes(this.status?.state ?? ""); }
@@ -209,19 +223,21 @@ class Experiment {
     if (this.drawnAs !== word) this.parts.state.replaceChildren(badge(word));
     this.parts.about.replaceChildren(
       h("span", {}, `Sandbox #${this.id.slice(-4)}`), h("code", {}, sandbox.alias),
-      h("span", { className: "quiet" }, `${sandbox.agent ? `by ${sandbox.agent} · ` : ""}${age(sandbox.created_at)}`));
+      h("span", { className: "quiet" }, `${by(sandbox.agent) ? `by ${by(sandbox.agent)} · ` : ""}${age(sandbox.created_at)}`));
     this.setUp(word);
-    this.form.hidden = this.over;
+    this.form.hidden = this.liveBox.hidden = this.over;
     if (this.over) {
+      this.hangUp();
       await this.drawDecided();
       return;
     }
     this.split.stand("🧪", word === "running" || word === "creating" ? "Experimenting" : "Waiting for you");
-    if (word === "running" || word === "creating") this.result.waits("The commands run in the sandbox. You can leave this page: nothing is lost.");
-    else if (word === "waiting") this.result.waits("The sandbox waits for commands. Type one below, or discard it.");
+    if (says[word]) this.result.waits(says[word]);
     else this.result.ended(status, [...this.runs.values()].reduce((ms, run) => ms + (run.ms ?? 0), 0));
     await this.changes();
     this.wish(word);
+    // The end of a set-up that failed is written down after the last event.
+    if (word === "creating") this.later(SOON_MS);
   }
 
   async drawDecided() {
@@ -231,7 +247,7 @@ class Experiment {
     this.mainIs(applied ? "Main has the sandbox's changes." : "Main was never touched.", []);
     const memory = await ask(`/api/memory/sandbox/${this.id}`).catch(() => ({ experiments: [] }));
     this.result.decided(this.status, memory, this.facts);
-    sessionStorage.removeItem(WISH + this.id);
+    decideLater(this.id);
     this.parts.wish.replaceChildren();
   }
 
@@ -305,8 +321,11 @@ class Experiment {
     const { sandbox, inspected, diff } = this;
     const patch = path && diff ? partOf(diff.patch ?? "", path) : diff?.patch ?? "";
     const limits = sandbox.limits;
+    const opener = /** @type {HTMLElement | null} */ (document.activeElement);
+    const close = () => { box.hidden = true; (opener?.isConnected ? opener : this.parts.title).focus(); };
+    box.onkeydown = (/** @type {KeyboardEvent} */ event) => { if (event.key === "Escape") close(); };
     fill(box,
-      h("div", { className: "line spread" }, h("h3", {}, path ? `Changes of ${path}` : "Details"), h("button", { onclick: () => { box.hidden = true; } }, "Close")),
+      h("div", { className: "line spread" }, h("h3", {}, path ? `Changes of ${path}` : "Details"), h("button", { onclick: close }, "Close")),
       patch ? patchView(patch, "Changes") : h("p", { className: "quiet" }, path ? "There is no text to compare." : "No changes in the project."),
       path ? null : h("h4", {}, "Runs"),
       path ? null : h("ul", { className: "plain" }, ...inspected.runs.map((/** @type {any} */ run) => h("li", {}, h("code", {}, typed(run.argv)), h("span", { className: "quiet" }, ` ${run.end ? run.end.how === "exited" ? `exit ${run.end.code}` : run.end.how : "running"} · ${run.usage.wall_ms} ms`)))),
@@ -322,9 +341,8 @@ class Experiment {
 
   /** Applies where that was wished for and nothing stands in the way. @param {string} word */
   wish(word) {
-    const wished = sessionStorage.getItem(WISH + this.id) === "yes";
-    const forget = () => { sessionStorage.removeItem(WISH + this.id); this.parts.wish.replaceChildren(); };
-    if (!wished) return;
+    const forget = () => { decideLater(this.id); this.parts.wish.replaceChildren(); };
+    if (!isToBeApplied(this.id)) return;
     if (word === "success") {
       forget();
       this.result.apply();
@@ -353,7 +371,7 @@ class Experiment {
         // A stream ends with its sandbox too, and that is known in a moment.
         this.later();
         setTimeout(() => {
-          if (this.lost && this.stop && !this.over) tell("The connection was lost; it comes back by itself.");
+          if (this.lost && this.stop && !this.over) tell("The connection was lost; it comes back by itself.", true);
         }, LOST_MS);
       }
     }, this.last);

@@ -2,6 +2,7 @@
 
 import { ask } from "/assets/api.js";
 import { h, tell } from "/assets/dom.js";
+import { guests } from "/assets/guests.js";
 import { setWish, wished } from "/assets/wishes.js";
 
 /** @type {{ wish: import("/assets/wishes.js").Wish, name: string, says: string }[]} */
@@ -12,14 +13,19 @@ const choices = [
     says: "Lists and sparklines stay as they were when the view was opened." },
 ];
 
-/** @param {HTMLElement} place */
-export async function show(place) {
-  const health = await ask("/healthz");
+/**
+ * @param {HTMLElement} place
+ * @param {string[]} words An origin that asks to be allowed, where a link of its page led here.
+ */
+export async function show(place, [asking = ""]) {
+  const [health, others] = await Promise.all([ask("/healthz"), guests(asking)]);
   place.replaceChildren(
     h("h2", {}, "Settings"),
     h("section", { className: "card", "aria-label": "This page" },
       ...choices.map(choice),
       h("p", { className: "quiet" }, "Kept in this browser alone.")),
+    h("h2", {}, "Other pages"),
+    others,
     h("h2", {}, "Elsewhere"),
     h("section", { className: "card", "aria-label": "Elsewhere" },
       h("dl", { className: "facts" },

@@ -107,7 +107,11 @@ function show(/** @type {HTMLElement} */ element, /** @type {string} */ sandboxI
   const status = document.createElement("p");
   status.className = "terminal-status quiet";
   status.setAttribute("role", "status");
-  element.replaceChildren(screen, status);
+  const leave = document.createElement("p");
+  leave.className = "terminal-leave quiet small";
+  leave.tabIndex = -1;
+  leave.textContent = "The keyboard belongs to the terminal while you are in it; F6 leads out, Shift+F6 back.";
+  element.replaceChildren(screen, leave, status);
   open(terminal, screen, sheets);
   fit.fit();
 
@@ -169,6 +173,14 @@ function show(/** @type {HTMLElement} */ element, /** @type {string} */ sandboxI
     for (let at = 0; at < keys.length; at += PIECE) socket.send(keys.slice(at, at + PIECE));
   }
 
+  // The tab key is the shell's, so that another one has to lead out for whoever has no mouse.
+  terminal.attachCustomKeyEventHandler((/** @type {KeyboardEvent} */ event) => {
+    if (event.key !== "F6") return true;
+    const back = /** @type {HTMLElement | null | undefined} */ (element.closest("details")?.querySelector("summary"));
+    if (event.type === "keydown") (event.shiftKey && back ? back : leave).focus();
+    event.preventDefault();
+    return false;
+  });
   terminal.onData((/** @type {string} */ text) => type(encoder.encode(text)));
   terminal.onBinary((/** @type {string} */ text) => {
     type(Uint8Array.from(text, (one) => one.charCodeAt(0)));

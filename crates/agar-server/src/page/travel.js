@@ -3,7 +3,7 @@
 import { ask } from "/assets/api.js";
 import { open, question } from "/assets/dialog.js";
 import { h, tell } from "/assets/dom.js";
-import { age, badge, count } from "/assets/words.js";
+import { age, badge, count, standing } from "/assets/words.js";
 
 /** @typedef {{ id: string, alias: string, state: string }} Named */
 
@@ -83,7 +83,8 @@ export function discard(sandboxes) {
 
 /** Shows the whole family of a sandbox. @param {Named} sandbox */
 export async function family(sandbox) {
-  const told = await ask(`${at(sandbox)}/tree?family=true`);
+  const [told, usage] = await Promise.all([ask(`${at(sandbox)}/tree?family=true`), ask("/v1/usage").catch(() => ({ sandboxes: [] }))]);
+  const busy = new Set(usage.sandboxes.filter((/** @type {any} */ it) => it.samples.at(-1)?.memory_bytes > 0).map((/** @type {any} */ it) => it.id));
   const shown = open("Lineage",
     h("p", { className: "quiet" }, "Each fork hangs below the snapshot that it began as."),
     h("div", { className: "lineage", tabIndex: 0, role: "region", "aria-label": "Lineage" }, h("ul", { className: "tree" }, ...told.roots.map(branch))),
@@ -101,7 +102,7 @@ export async function family(sandbox) {
     return h("li", {},
       h("span", { className: here ? "node here" : "node" },
         h("a", { href: `#/sandbox/${node.sandbox.id}`, "aria-current": here ? "true" : null, onclick: () => shown.close("") }, node.sandbox.alias),
-        badge(node.sandbox.state), h("span", { className: "quiet" }, age(node.sandbox.created_at))),
+        badge(standing(node.sandbox, busy.has(node.sandbox.id))), h("span", { className: "quiet when" }, age(node.sandbox.created_at))),
       below.length > 0 ? h("ul", {}, ...below) : null);
   }
 }

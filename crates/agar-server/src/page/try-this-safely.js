@@ -2,16 +2,26 @@
 // sandbox, with how likely it is to work. Needs nothing but this file and the interface.
 //
 // Everything it shows is set as text. It sends `creating` when it begins, `sandbox` when one was
-// made and `failed` when not. With `suggestion-id` it tries a suggestion of the inbox. With `token`
-// it is a guest in a page of another origin: it may only offer the suggestion to the inbox of
-// `server`, where a person tries it, and sends `offered`. `confidence="hidden"` hides the number.
+// made and `failed` when not. With `suggestion-id` it tries a suggestion of the inbox. With `choices`
+// two more buttons stand beside it: to apply directly, and to reject. `confidence="hidden"` hides the
+// number.
+//
+// In a page of another origin it is a guest: the address of this script has the server and the
+// origin's token (`?token=guest-…`; attributes `server` and `token` say the same for one element).
+// A guest may only offer the suggestion to the inbox, where a person decides. It sends `offered` or
+// `rejected`, and says itself what to do when it was not let in.
 
 const sheet = new CSSStyleSheet();
 sheet.replaceSync(`
-  :host { display: inline-block; position: relative; font: 600 1rem/1.4 system-ui, sans-serif; }
+  :host { display: inline-block; font: 600 1rem/1.4 system-ui, sans-serif; }
+  .row { display: inline-flex; flex-wrap: wrap; gap: .75rem; align-items: center; }
+  .main { display: inline-block; position: relative; }
   button {
-    display: inline-flex; align-items: center; gap: .5rem; font: inherit; color: #fff; border: 0;
-    border-radius: .6rem; padding: .6rem 1.1rem; cursor: pointer; min-height: 2.75rem;
+    display: inline-flex; align-items: center; font: inherit; font-weight: 500; padding: .5rem 1rem; min-height: 2.75rem;
+    border-radius: .6rem; border: 1px solid GrayText; background: Canvas; color: CanvasText; cursor: pointer;
+  }
+  .main button {
+    gap: .5rem; font-weight: 600; color: #fff; border: 0; padding: .6rem 1.1rem;
     background: linear-gradient(90deg, #9333ea, #2563eb);
     box-shadow: 0 .25rem .9rem rgb(124 58 237 / .45);
     transition: transform .2s, box-shadow .2s, filter .2s;
@@ -20,9 +30,13 @@ sheet.replaceSync(`
   @keyframes glow {
     50% { box-shadow: 0 .25rem 1.5rem rgb(124 58 237 / .75); }
   }
-  button:hover:not(:disabled) { transform: scale(1.04); filter: brightness(1.08); }
+  .main button:hover:not(:disabled) { transform: scale(1.04); filter: brightness(1.08); }
   button:focus-visible { outline: 3px solid #7c3aed; outline-offset: 3px; }
-  button:disabled { opacity: .7; cursor: progress; animation: none; }
+  button:disabled { opacity: .7; cursor: default; animation: none; }
+  .busy button:disabled { cursor: progress; }
+  .note { margin: .6rem 0 0; max-width: 34rem; font: 500 .9rem/1.5 system-ui, sans-serif; }
+  .note:empty { display: none; }
+  .note a { color: inherit; }
   .small { font-weight: 500; font-size: .82rem; }
   .mark {
     position: absolute; top: -.75rem; right: -.75rem; width: 1.5rem; height: 1.5rem;
@@ -35,18 +49,21 @@ sheet.replaceSync(`
     background: #18181b; color: #fff; font: 500 .8rem/1.4 system-ui, sans-serif; padding: .4rem .65rem;
     border-radius: .4rem; opacity: 0; visibility: hidden; transition: opacity .15s; pointer-events: none; z-index: 5;
   }
-  :host(:hover) .tip, button:focus-visible ~ .tip { opacity: 1; visibility: visible; }
+  .main:hover .tip, button:focus-visible ~ .tip { opacity: 1; visibility: visible; }
   .spin { width: 1em; height: 1em; border: 2px solid rgb(255 255 255 / .4); border-top-color: #fff; border-radius: 50%; animation: turn .8s linear infinite; }
   @keyframes turn { to { transform: rotate(1turn); } }
   [hidden] { display: none; }
   @media (prefers-reduced-motion: reduce) {
-    button { animation: none; transition: none; } .spin { animation: none; } .tip { transition: none; }
-    button:hover:not(:disabled) { transform: none; }
+    .main button { animation: none; transition: none; } .spin { animation: none; } .tip { transition: none; }
+    .main button:hover:not(:disabled) { transform: none; }
   }
 `);
 
 /** @type {Record<string, [string, string]>} The sign and the word for a probability, as the seed draws them. */
 const bands = { green: ["✓", "🟢 High confidence"], yellow: ["?", "🟡 Medium confidence"], red: ["!", "🔴 Low confidence"] };
+
+/** Where this script came from: the server that it asks, and the token of the page that it is in. */
+const home = new URL(import.meta.url);
 
 const PURPOSE = "Creates an isolated environment to safely test this suggestion";
 
@@ -61,14 +78,13 @@ function part(tag, name = "") {
 }
 
 class TryThisSafely extends HTMLElement {
-  static observedAttributes = ["suggestion"];
+  static observedAttributes = ["suggestion", "choices"];
 
   constructor() {
     super();
     const root = this.attachShadow({ mode: "open" });
     root.adoptedStyleSheets = [sheet];
-    this.button = /** @type {HTMLButtonElement} */ (part("button"));
-    this.button.type = "button";
+    this.button = this.choice("", () => this.try());
     this.button.setAttribute("aria-describedby", "tip");
     this.spin = part("span", "spin");
     this.label = part("span");
@@ -79,28 +95,79 @@ class TryThisSafely extends HTMLElement {
     this.tip = part("span", "tip");
     this.tip.id = "tip";
     this.tip.setAttribute("role", "tooltip");
-    root.append(this.button, this.mark, this.tip);
-    this.button.addEventListener("click", () => this.try());
+    this.main = part("span", "main");
+    this.main.append(this.button, this.mark, this.tip);
+    this.direct = this.choice("Apply Directly", () => this.apply());
+    this.reject = this.choice("Reject", () => this.refuse());
+    this.note = part("p", "note");
+    this.note.setAttribute("role", "status");
+    const row = part("span", "row");
+    row.append(this.main, this.direct, this.reject);
+    root.append(row, this.note);
     this.clear();
     this.rest();
   }
 
   connectedCallback() { this.ask(); }
-  attributeChangedCallback() { if (this.isConnected) this.ask(); }
+  attributeChangedCallback() {
+    this.direct.hidden = this.reject.hidden = !this.hasAttribute("choices");
+    if (!this.isConnected) return;
+    // Another suggestion has not been decided yet.
+    if (this.settled) this.rest();
+    this.ask();
+  }
 
-  get base() { return this.getAttribute("server") ?? ""; }
+  get base() { return this.getAttribute("server") ?? home.origin; }
+  get token() { return this.getAttribute("token") ?? home.searchParams.get("token"); }
+  /** Whether the page around it is not the server's own. */
+  get guest() { return this.base !== location.origin; }
   get suggestion() { return this.getAttribute("suggestion") ?? ""; }
   /** @returns {string[]} */
   get commands() {
     try { return JSON.parse(this.getAttribute("commands") ?? "[]"); } catch { return []; }
   }
 
+  /**
+   * @param {string} word
+   * @param {() => void} go
+   */
+  choice(word, go) {
+    const button = /** @type {HTMLButtonElement} */ (part("button"));
+    button.type = "button";
+    button.textContent = word;
+    button.addEventListener("click", go);
+    return button;
+  }
+
   /** Ready to be pressed. */
   rest() {
+    this.settled = false;
     this.label.textContent = "🧪 Try This Safely";
     this.spin.hidden = true;
     this.sure.hidden = false;
-    this.button.disabled = false;
+    this.main.classList.remove("busy");
+    this.direct.hidden = this.reject.hidden = !this.hasAttribute("choices");
+    this.hold(false);
+    this.note.replaceChildren();
+  }
+
+  /** Lets nothing be pressed, or everything. @param {boolean} on */
+  hold(on) { this.button.disabled = this.direct.disabled = this.reject.disabled = on; }
+
+  /**
+   * Says something below the buttons, with a way on.
+   * @param {string} words
+   * @param {{ word: string, to: string }} [link]
+   */
+  say(words, link) {
+    this.note.textContent = words;
+    if (!link) return;
+    const way = /** @type {HTMLAnchorElement} */ (part("a"));
+    way.href = this.base + link.to;
+    way.target = "_blank";
+    way.rel = "noopener";
+    way.textContent = link.word;
+    this.note.append(" ", way);
   }
 
   /** Says nothing about confidence. */
@@ -129,31 +196,82 @@ class TryThisSafely extends HTMLElement {
     this.tip.textContent = `${PURPOSE}. ${word}: ${told.headline}`;
   }
 
-  /** Makes a sandbox and tries it there. */
+  /** Makes a sandbox and tries it there; a guest offers it. */
   async try() {
     if (this.button.disabled) return;
-    const guest = this.hasAttribute("token");
-    this.label.textContent = guest ? "Sending to agar…" : "Creating sandbox…";
-    this.spin.hidden = false;
-    this.sure.hidden = true;
-    this.button.disabled = true;
-    this.send("creating", null);
+    if (this.guest) {
+      await this.offer({}, "Decide there what becomes of it.");
+      return;
+    }
+    const known = this.getAttribute("suggestion-id");
+    const [path, body] = known
+      ? [`/v1/suggestions/${encodeURIComponent(known)}/try`, {}]
+      : ["/api/sandbox/create", { suggestion: this.suggestion, commands: this.commands }];
+    this.work("Creating sandbox…");
     try {
-      const known = this.getAttribute("suggestion-id");
-      const answer = guest
-        ? await this.post("/v1/suggestions", { text: this.suggestion, commands: this.commands })
-        : known
-          ? await this.post(`/v1/suggestions/${encodeURIComponent(known)}/try`, {})
-          : await this.post("/api/sandbox/create", { suggestion: this.suggestion, commands: this.commands });
-      const told = await answer.json();
-      if (!answer.ok) throw new Error(told.error?.message ?? answer.statusText);
+      const told = await this.told(path, body);
       this.rest();
-      if (guest) this.label.textContent = "✓ Waits in agar's inbox";
-      this.send(guest ? "offered" : "sandbox", told);
+      this.send("sandbox", told);
     } catch (error) {
       this.rest();
       this.send("failed", error);
     }
+  }
+
+  /** Wants it applied without looking: the page around it knows how, a guest can only ask for it. */
+  async apply() {
+    if (this.guest) await this.offer({ wish: "apply" }, "Press Apply Directly there.");
+    else this.send("apply", null);
+  }
+
+  /** Does not want it. A guest has told nobody of it yet, and does not. */
+  refuse() {
+    if (this.guest) {
+      this.settle();
+      this.say("Rejected. Nothing was sent.");
+      this.send("rejected", null);
+    } else this.send("reject", null);
+  }
+
+  /**
+   * Offers the suggestion to the inbox.
+   * @param {object} context
+   * @param {string} then What to do there.
+   */
+  async offer(context, then) {
+    this.work("Sending to agar…");
+    try {
+      const told = await this.told("/v1/suggestions", { text: this.suggestion, commands: this.commands, context });
+      this.rest();
+      this.settle();
+      this.label.textContent = "✓ Waits in agar's inbox";
+      this.say(`Nothing has run. ${then}`, { word: "Open agar", to: "/#/" });
+      this.send("offered", told);
+    } catch (error) {
+      this.rest();
+      const here = encodeURIComponent(location.origin);
+      this.say(`agar did not take it. Is it running, and may pages of ${location.origin} offer suggestions?`, { word: "Allow them in agar", to: `/#/settings/${here}` });
+      this.send("failed", error);
+    }
+  }
+
+  /** Nothing is left to decide here. */
+  settle() {
+    this.settled = true;
+    this.sure.hidden = true;
+    this.direct.hidden = this.reject.hidden = true;
+    this.hold(true);
+  }
+
+  /** Is busy. @param {string} words */
+  work(words) {
+    this.label.textContent = words;
+    this.spin.hidden = false;
+    this.sure.hidden = true;
+    this.note.replaceChildren();
+    this.main.classList.add("busy");
+    this.hold(true);
+    this.send("creating", null);
   }
 
   /**
@@ -165,14 +283,26 @@ class TryThisSafely extends HTMLElement {
   }
 
   /**
+   * What was answered; a refusal is thrown.
+   * @param {string} path
+   * @param {object} body
+   */
+  async told(path, body) {
+    const answer = await this.post(path, body);
+    const told = await answer.json();
+    const line = told.error?.remedy?.line;
+    if (!answer.ok) throw Object.assign(new Error(told.error?.message ?? answer.statusText), { hint: line ? `Try: ${line}` : "" });
+    return told;
+  }
+
+  /**
    * @param {string} path
    * @param {object} body
    */
   post(path, body) {
-    const token = this.getAttribute("token");
     return fetch(this.base + path, {
       method: "POST",
-      headers: { "Content-Type": "application/json", ...(token ? { Authorization: `Bearer ${token}` } : {}) },
+      headers: { "Content-Type": "application/json", ...(this.guest ? { Authorization: `Bearer ${this.token}` } : {}) },
       body: JSON.stringify(body),
     });
   }

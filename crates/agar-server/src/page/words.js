@@ -7,8 +7,19 @@ const signs = {
   creating: ["⚡", "Creating", "busy"], running: ["🔄", "Running", "busy"], success: ["✅", "Success", "good"],
   partial: ["⚠️", "Partial", "warn"], failed: ["❌", "Failed", "bad"], paused: ["⏸", "Paused"],
   finished: ["■", "Finished"], promoted: ["✅", "Applied", "good"], discarded: ["🗑", "Discarded"],
-  collected: ["·", "Gone"], waiting: ["⏳", "Waiting for commands"],
+  collected: ["·", "Gone"], waiting: ["⏳", "Waiting for commands"], idle: ["◌", "Idle"], unused: ["○", "Not run yet"],
+  interrupted: ["⚠️", "Interrupted", "warn"],
 };
+
+/**
+ * How a sandbox stands, as a person means it: one whose walls stand is not running while nothing runs in it.
+ * @param {{ state: string, runs: number, last_run?: any }} sandbox As a list has it.
+ * @param {boolean} [busy] Whether something was seen to run in it.
+ */
+export function standing({ state, runs, last_run: last }, busy = false) {
+  if (state === "running") return busy || (last && !last.end) ? "running" : "idle";
+  return state === "finished" && runs === 0 ? "unused" : state;
+}
 
 /**
  * A status as a sign and a word.
@@ -43,14 +54,13 @@ export function took(ms) {
 }
 
 /**
- * A number of bytes.
+ * A number of bytes, as the command says it.
  * @param {number} bytes
  */
 export function size(bytes) {
-  if (bytes < 1000) return `${bytes} B`;
-  if (bytes < 1e6) return `${(bytes / 1e3).toFixed(1)} kB`;
-  if (bytes < 1e9) return `${(bytes / 1e6).toFixed(1)} MB`;
-  return `${(bytes / 1e9).toFixed(1)} GB`;
+  const steps = Math.min(3, Math.floor(Math.log2(Math.max(1, bytes)) / 10));
+  const number = bytes / 1024 ** steps;
+  return `${Number.isInteger(number) || number >= 100 ? Math.round(number) : number.toFixed(1)} ${["B", "KB", "MB", "GB"][steps]}`;
 }
 
 /**
@@ -61,6 +71,20 @@ export function size(bytes) {
  */
 export function count(number, one, many = `${one}s`) {
   return `${number} ${number === 1 ? one : many}`;
+}
+
+/**
+ * Who is behind something; nothing for whoever did not say.
+ * @param {string | null | undefined} agent
+ */
+export function by(agent) { return agent && agent !== "api" ? agent : ""; }
+
+/**
+ * A message as a sentence.
+ * @param {string} text
+ */
+export function sentence(text) {
+  return `${text[0]?.toUpperCase() ?? ""}${text.slice(1)}${/[.!?…]$/.test(text) ? "" : "."}`;
 }
 
 /**

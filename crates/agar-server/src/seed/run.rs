@@ -12,6 +12,7 @@ use agar_core::run::{End, Usage};
 use agar_engine::exec::{ExecRequest, exec};
 use agar_engine::logs::{LogsRequest, logs};
 use agar_engine::memory::{OfSandboxAnswer, of_sandbox};
+use agar_engine::trouble::{clear_trouble, trouble};
 use agar_engine::{Caller, Engine, RunView, SandboxView, Streams};
 use axum::Json;
 use axum::extract::State;
@@ -58,11 +59,10 @@ pub(crate) async fn status(
     State(app): State<App>,
     At(name): At<String>,
 ) -> Result<Json<Standing>, Refusal> {
-    let troubled = app.clone();
     app.glance(name, move |engine, sandbox| {
         let tried = of_sandbox(engine, &sandbox.id.to_string())?;
         let last = last_run(engine, sandbox)?;
-        let error = troubled.trouble(sandbox.id);
+        let error = trouble(engine, sandbox.id)?;
         Ok(Json(told(sandbox, &tried, last, error)))
     })
     .await
@@ -200,10 +200,9 @@ pub(crate) async fn execute(
     }
     let permit = app.run_permit()?;
     let mut halt = app.halt();
-    let troubled = app.clone();
     app.on(name, move |engine, sandbox| {
         let _permit = permit;
-        troubled.note_trouble(sandbox.id, None);
+        clear_trouble(engine, sandbox.id)?;
         let mut command = shell(&asked.command);
         command.timeout_ms = asked.timeout.map(|seconds| seconds.saturating_mul(1000));
         let (proposal, caller) = match purpose(engine, sandbox.id)? {

@@ -49,9 +49,9 @@ pub(crate) async fn offer(
     Told(mut asked): Told<SuggestBody>,
 ) -> Result<(StatusCode, Json<SuggestionView>), Refusal> {
     if let Some(Extension(Guest(origin))) = guest {
-        // It does not say of itself who it is, nor where it belongs.
+        // It does not say of itself who it is, where it belongs or what it needs.
         asked.agent = Some(origin);
-        asked.context.remove("projectPath");
+        asked.context.retain(|key, _| key == "wish");
     }
     app.work(place, move |engine| {
         let request = SuggestRequest {

@@ -88,6 +88,7 @@ scenarios! {
     everything_can_be_done_by_keyboard_on_a_narrow_screen => "keyboard",
     applying_directly_goes_through_a_sandbox => "directly",
     every_view_is_accessible_light_and_dark_wide_and_narrow => "accessible",
+    changes_are_told_apart_and_states_are_true => "changes",
     sandboxes_are_listed_forked_and_discarded_from_the_page => "dashboard",
     panels_show_what_is_known_and_forget_it => "panels",
     the_terminal_is_the_one_that_attach_shows_and_survives_a_reload => "terminal",

@@ -48,13 +48,25 @@ fn a_page_that_was_allowed_may_offer_and_ask_how_likely() {
         assert_eq!(told.header("access-control-allow-methods"), Some("POST"));
         assert_eq!(told.header("access-control-allow-credentials"), None);
     }
-    let body = value!({ "text": "Use a faster sort", "agent": "somebody else" }).to_string();
+    let context = value!({
+        "wish": "apply", "agent": "claude", "userId": "ann", "project_path": "/", "projectPath": "/",
+        "template": "network",
+    });
+    let body =
+        value!({ "text": "Use a faster sort", "agent": "somebody else", "context": context });
+    let body = body.to_string();
     let told = guest.post("/v1/suggestions", &body).expect(201);
     assert_eq!(told.header("access-control-allow-origin"), Some(ORIGIN));
     assert_eq!(
         json(&told)["agent"],
         ORIGIN,
         "the person sees where it is from"
+    );
+    let kept = &json(&told)["context"];
+    assert_eq!(
+        *kept,
+        value!({ "wish": "apply" }),
+        "and nothing it says of itself"
     );
     let body = value!({ "suggestion": "Use a faster sort" }).to_string();
     let told = guest.post("/api/confidence/calculate", &body).expect(200);
