@@ -66,6 +66,9 @@ pub struct ApplyRequest {
     pub choices: BTreeMap<String, Side>,
     /// Only these hunks of these paths, by their numbers in the plan. Other paths are whole.
     pub hunks: BTreeMap<String, Vec<usize>>,
+    /// The plan that the numbers of hunks were read from, as a dry run named it. If it is not what
+    /// would be done now, nothing is.
+    pub plan: Option<String>,
     /// Where the changes go.
     pub destination: Destination,
     /// Say what would happen, write nothing.
@@ -128,6 +131,9 @@ pub struct ApplyAnswer {
     pub applied: bool,
     /// The promotion, to undo it by name.
     pub promotion: Option<PromotionId>,
+    /// What the plan goes by, in a dry run: it changes with the sandbox, the base and the project.
+    #[serde(default)]
+    pub plan: Option<String>,
     /// Every path.
     pub files: Vec<AppliedFile>,
     /// The commit that was made.
@@ -153,6 +159,7 @@ impl ApplyAnswer {
 pub fn apply(engine: &Engine, request: &ApplyRequest) -> Result<ApplyAnswer, EngineError> {
     let here = engine.here()?;
     let record = find::sandbox(here, request.sandbox.as_deref())?;
+    let _span = tracing::debug_span!("apply", sandbox = %record.id).entered();
     let record = at_rest(engine, here, record, request)?;
     let blueprint = changes::kept(&record, "apply")?;
     let _turn = Turn::take(&here.sandbox(record.id))?;
@@ -177,6 +184,7 @@ pub fn apply(engine: &Engine, request: &ApplyRequest) -> Result<ApplyAnswer, Eng
             sandbox: view::sandbox(here, &record)?,
             applied: false,
             promotion: None,
+            plan: None,
             files: Vec::new(),
             commit: None,
             references: Vec::new(),
@@ -238,6 +246,7 @@ impl Wanted<'_> {
         );
         let moved = crate::drift::Drift::of(self.record, self.blueprint);
         let items = promote::items(&set.project, &|path| moved.has(path));
+        self.same_plan(&items)?;
         let proposal = Proposal::prepare(&self.blueprint.root, items.clone(), &selection)?;
         self.answer.files = promotion::files(&proposal, request.dry_run)?;
         let outside = self.outside(set)?;
@@ -270,6 +279,22 @@ impl Wanted<'_> {
             self.write(&outside, Path::new("/"))?;
         }
         self.carry_commits(set)
+    }
+
+    /// Refuses to go by numbers that were read from another plan.
+    fn same_plan(&mut self, items: &[Item]) -> Result<(), EngineError> {
+        let request = self.request;
+        if request.plan.is_none() && !request.dry_run {
+            return Ok(());
+        }
+        let plan = promote::fingerprint(&self.blueprint.root, items)?.to_string();
+        if request.plan.as_ref().is_some_and(|known| *known != plan) {
+            return Err(EngineError::Replanned {
+                alias: self.record.alias.clone(),
+            });
+        }
+        self.answer.plan = request.dry_run.then_some(plan);
+        Ok(())
     }
 
     /// The changes outside the project that were named, each by its own name.

@@ -220,6 +220,7 @@ pub(crate) fn drive(
         mut log,
         number,
     } = sent;
+    let _span = tracing::debug_span!("run", sandbox = %sandbox.id, number).entered();
     let limit = sandbox.limits.output_bytes.map(|bytes| bytes.0);
     let mut running = order.started(keeper)?;
     let ends = (

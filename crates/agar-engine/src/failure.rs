@@ -120,6 +120,12 @@ pub enum EngineError {
     /// The settings are not those that were looked at.
     #[error("the project's settings changed since they were looked at")]
     Moved,
+    /// What would be done is not what was looked at.
+    #[error("what applying {alias} means has changed since it was looked at; nothing was written")]
+    Replanned {
+        /// The sandbox.
+        alias: String,
+    },
     /// A record cannot be understood.
     #[error("the record of {alias} cannot be understood")]
     Record {
@@ -253,6 +259,7 @@ impl EngineError {
             | Self::Inside { .. }
             | Self::NoSuchSetting { .. }
             | Self::Moved
+            | Self::Replanned { .. }
             | Self::Record { .. }
             | Self::Mask(_)
             | Self::Io { .. } => None,
@@ -275,9 +282,11 @@ impl Fault for EngineError {
             Self::Ambiguous { .. } | Self::SayWhich { .. } | Self::Invalid(_) | Self::Mask(_) => {
                 Kind::Invalid
             }
-            Self::WrongState { .. } | Self::Busy { .. } | Self::Moved | Self::AlreadyThere(_) => {
-                Kind::Conflict
-            }
+            Self::WrongState { .. }
+            | Self::Busy { .. }
+            | Self::Moved
+            | Self::Replanned { .. }
+            | Self::AlreadyThere(_) => Kind::Conflict,
             Self::Inside { .. } => Kind::Refused,
             Self::LeftQueue { .. } => Kind::Interrupted,
             Self::Unreadable { source, .. } if source.kind() == ErrorKind::NotFound => {
@@ -344,6 +353,9 @@ impl Fault for EngineError {
                 line: format!("agar resume {alias}"),
             }),
             Self::Moved => Some(Remedy::ApproveSettings),
+            Self::Replanned { alias } => Some(Remedy::Command {
+                line: format!("agar apply {alias} --dry-run"),
+            }),
             Self::NoSuchSetting { near: None, .. }
             | Self::NoSuchRun { .. }
             | Self::WrongState { .. }

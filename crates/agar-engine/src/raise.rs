@@ -158,6 +158,7 @@ pub(crate) fn begin(
     (id, walls, blueprint): (SandboxId, &Walls<'_>, &Blueprint),
     (lifetime, expected): (Lifetime, Expected),
 ) -> Result<Raising, EngineError> {
+    let _span = tracing::debug_span!("raise", sandbox = %id).entered();
     let plan = plan(engine, here, walls, blueprint)?;
     let config = KeeperConfig {
         plan,

@@ -46,6 +46,7 @@ pub fn restore(engine: &Engine, request: &RestoreRequest) -> Result<RestoreAnswe
     let name = request.snapshot.as_deref().unwrap_or_default();
     let (sandbox, snapshot) = travel::split(name);
     let record = find::sandbox(here, sandbox)?;
+    let _span = tracing::debug_span!("restore", sandbox = %record.id).entered();
     let _turn = Turn::take(&here.sandbox(record.id))?;
     let record = settled(engine, here, &record)?;
     let target = travel::find(here, &record, snapshot)?;

@@ -39,6 +39,7 @@ pub fn snapshot(engine: &Engine, request: &SnapshotRequest) -> Result<SnapshotAn
     let here = engine.here()?;
     let record = find::sandbox(here, request.sandbox.as_deref())?;
     check_name(request.name.as_deref())?;
+    let _span = tracing::debug_span!("snapshot", sandbox = %record.id).entered();
     let _turn = Turn::take(&here.sandbox(record.id))?;
     let record = settled(engine, here, &record)?;
     if let Some(name) = &request.name

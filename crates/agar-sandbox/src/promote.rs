@@ -16,6 +16,7 @@ mod apply;
 mod changes;
 mod draft;
 mod faults;
+mod fingerprint;
 mod ground;
 mod item;
 mod journal;
@@ -29,6 +30,7 @@ mod unlock;
 
 pub use changes::items;
 pub use faults::{Fate, Faults, NoFaults};
+pub use fingerprint::fingerprint;
 pub use ground::Stamp;
 pub use item::{Content, Item, Source, compare};
 pub use journal::Label;

@@ -13,6 +13,7 @@
 use crate::app::App;
 use crate::guests::{Guest, is_offer};
 use crate::refusal::Refusal;
+use crate::trace;
 use agar_core::fault::{Kind, Remedy};
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::header::{
@@ -25,6 +26,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
+use tracing::Instrument as _;
 
 /// What a page may load, run and talk to: itself, and nothing written into it.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
@@ -52,6 +54,7 @@ pub(crate) async fn gate(State(app): State<App>, mut request: Request, next: Nex
     let id = app.request_id();
     let matched = request.extensions().get::<MatchedPath>();
     let route = matched.map_or_else(|| "none".to_owned(), |path| path.as_str().to_owned());
+    let span = trace::span(&request, (&id, &route));
     let visitor = visitor(&app, &request);
     let mut response = match admit(&app, &request, begun) {
         Ok(_) if visitor.is_some() && *request.method() == Method::OPTIONS => preflight(),
@@ -60,7 +63,7 @@ pub(crate) async fn gate(State(app): State<App>, mut request: Request, next: Nex
             if let Some(guest) = visitor.as_ref().and_then(|origin| origin.to_str().ok()) {
                 request.extensions_mut().insert(Guest(guest.to_owned()));
             }
-            next.run(request).await
+            next.run(request).instrument(span.clone()).await
         }
         Err(refusal) => {
             app.metrics.turned_away.fetch_add(1, Ordering::Relaxed);
@@ -77,8 +80,9 @@ pub(crate) async fn gate(State(app): State<App>, mut request: Request, next: Nex
     if status == StatusCode::INTERNAL_SERVER_ERROR {
         (app.log)(&format!("request {id} to {route} failed"));
     }
-    app.metrics
-        .answered(&route, status.as_u16(), begun.elapsed());
+    let took = begun.elapsed();
+    trace::answered(&span, status, took);
+    app.metrics.answered(&route, status.as_u16(), took);
     response
 }
 

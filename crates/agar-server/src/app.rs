@@ -95,10 +95,10 @@ impl App {
         F: FnOnce(&Engine) -> Result<T, Refusal> + Send + 'static,
         T: Send + 'static,
     {
-        let counted = Job::begin(self);
+        let (counted, span) = (Job::begin(self), tracing::Span::current());
         let app = self.clone();
         let done = tokio::task::spawn_blocking(move || {
-            let _counted = counted;
+            let (_counted, _entered) = (counted, span.entered());
             app.engine(place).and_then(|engine| job(&engine))
         });
         match done.await {

@@ -26,9 +26,11 @@ mod routes;
 mod seed;
 mod stream;
 mod tail;
+mod trace;
 mod trial;
 mod v1;
 
 pub use guests::AllowedOrigin;
 pub use listen::{Ready, ServeError, Settings, Stop, Stopper, serve, stopping};
 pub use openapi::document;
+pub use trace::{TraceError, TraceForm, trace};

@@ -322,12 +322,18 @@ impl Served {
 
     /// Asks it to end, and waits for it.
     #[track_caller]
-    pub fn stop(mut self) {
-        if let Some(running) = self.running.take() {
-            running.signal(rustix::process::Signal::TERM);
-            let outcome = running.finish();
-            assert_eq!(outcome.code(), 0, "{outcome}");
-        }
+    pub fn stop(self) {
+        self.stop_and_read();
+    }
+
+    /// The same; gives what it said on stderr.
+    #[track_caller]
+    pub fn stop_and_read(mut self) -> String {
+        let running = self.running.take().expect("the server runs");
+        running.signal(rustix::process::Signal::TERM);
+        let outcome = running.finish();
+        assert_eq!(outcome.code(), 0, "{outcome}");
+        outcome.stderr
     }
 
     /// Ends it as a power failure would.

@@ -1,6 +1,7 @@
 //! `try`, `diff`, `apply` and `undo`.
 
 use crate::desk::{Desk, capture};
+use agar_core::fault::{Fault as _, Kind};
 use agar_core::state::State;
 use agar_engine::apply::{ApplyRequest, Destination, Merge, Side, apply};
 use agar_engine::diff::{DiffRequest, diff};
@@ -63,6 +64,37 @@ fn a_change_is_shown_applied_and_taken_back() {
     assert_eq!(desk.read("a.txt"), "one\ntwo\nthree\n");
     assert_eq!(desk.read("gone.txt"), "x\n");
     assert!(!desk.project().join("new.txt").exists());
+}
+
+#[test]
+fn hunks_that_were_numbered_for_another_plan_are_not_applied() {
+    let desk = Desk::new();
+    let text = "1\n2\n3\n4\n5\n6\n7\n8\n9\n";
+    desk.write("a.txt", text);
+    tried(&desk, "sed -i 's/2/two/; s/8/eight/' a.txt");
+    let look = ApplyRequest {
+        dry_run: true,
+        ..ApplyRequest::default()
+    };
+    let planned = || apply(&desk.engine(), &look).unwrap();
+    let first = planned();
+    assert_eq!(first.files[0].hunks.len(), 2);
+    assert_eq!(planned().plan, first.plan, "looking changes nothing");
+    // The first hunk is in the project already, so the second is now the first.
+    desk.write("a.txt", &text.replace('2', "two"));
+    let chosen = |plan: Option<String>| ApplyRequest {
+        hunks: [("a.txt".to_owned(), vec![1])].into(),
+        plan,
+        ..ApplyRequest::default()
+    };
+    let error = apply(&desk.engine(), &chosen(first.plan)).unwrap_err();
+    assert_eq!(error.kind(), Kind::Conflict, "{error}");
+    assert_eq!(desk.read("a.txt"), text.replace('2', "two"));
+    let applied = apply(&desk.engine(), &chosen(planned().plan)).unwrap();
+    assert!(applied.applied);
+    assert_eq!(applied.plan, None);
+    let both = text.replace('2', "two").replace('8', "eight");
+    assert_eq!(desk.read("a.txt"), both);
 }
 
 #[test]

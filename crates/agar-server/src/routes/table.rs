@@ -61,6 +61,13 @@ impl Row {
         }
     }
 
+    const fn elsewhere(self) -> Self {
+        Self {
+            status: 303,
+            ..self
+        }
+    }
+
     const fn empty(self) -> Self {
         Self {
             status: 204,
@@ -215,7 +222,8 @@ fn of_learning() -> Vec<Row> {
             => Command("memory-note", &[]), memory::note, told memory::NoteBody,
             asked ["project"] => created;
         post "/v1/memory/forget" "Forget something, for good"
-            => Command("memory-forget", &[]), memory::forget, asked ["project"];
+            => Command("memory-forget", &[]), memory::forget, told memory::ForgetBody,
+            asked ["project"];
         post "/v1/confidence" "How likely something is to work"
             => Command("confidence", &[]), memory::confidence, told memory::ConfidenceBody,
             asked ["project"];
@@ -275,7 +283,7 @@ fn of_the_server() -> Vec<Row> {
         get "/" "The page"
             => Other(&["text/html"]), page::index;
         get "/open" "Exchange a link that works once for a cookie"
-            => Other(&["text/html"]), page::open, asked ["key!"];
+            => Nothing, page::open, asked ["key!"] => elsewhere;
         get "/assets/{name}" "A part of the page"
             => Other(&["text/javascript", "text/css", "text/plain"]), page::asset;
     }

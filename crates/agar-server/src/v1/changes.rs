@@ -86,6 +86,9 @@ pub(crate) struct PromoteBody {
     pub(crate) paths: Vec<String>,
     /// Only these hunks of these paths, by their numbers in a dry run.
     pub(crate) hunks: BTreeMap<String, Vec<usize>>,
+    /// The `plan` of the dry run that the numbers were read from: if it is not what would be done
+    /// now, the answer is 409 and nothing is written.
+    pub(crate) plan: Option<String>,
     /// Whose version wins in every conflict that `choices` does not name: `mine`, `theirs`,
     /// `markers`.
     #[schema(value_type = Option<String>)]
@@ -124,6 +127,7 @@ pub(crate) async fn promote(
             side: asked.side,
             choices: asked.choices,
             hunks: asked.hunks,
+            plan: asked.plan,
             destination: asked.destination,
             dry_run: asked.dry_run,
             stop: asked.stop,

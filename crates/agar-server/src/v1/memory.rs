@@ -213,14 +213,36 @@ pub(crate) async fn note(
     .await
 }
 
+/// Asks for something to be forgotten.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case", tag = "what", content = "of")]
+pub(crate) enum ForgetBody {
+    /// One experiment, pattern, lesson or note, by its name or the beginning of it.
+    Name(String),
+    /// Everything of the project that holds this text.
+    Text(String),
+    /// Everything of the project.
+    Everything,
+}
+
+impl From<ForgetBody> for ForgetRequest {
+    fn from(body: ForgetBody) -> Self {
+        match body {
+            ForgetBody::Name(name) => Self::Name(name),
+            ForgetBody::Text(text) => Self::Text(text),
+            ForgetBody::Everything => Self::Everything,
+        }
+    }
+}
+
 /// Forgets something, for good.
 pub(crate) async fn forget(
     State(app): State<App>,
     place: Place,
-    Told(asked): Told<ForgetRequest>,
+    Told(asked): Told<ForgetBody>,
 ) -> Result<Json<ForgetAnswer>, Refusal> {
     app.work(place, move |engine| {
-        Ok(Json(memory::forget(engine, &asked)?))
+        Ok(Json(memory::forget(engine, &asked.into())?))
     })
     .await
 }

@@ -110,6 +110,7 @@ impl ApplyArgs {
             side,
             choices,
             hunks: BTreeMap::new(),
+            plan: None,
             destination,
             dry_run: self.dry_run,
             stop: self.stop,

@@ -12,7 +12,7 @@ use agar_core::fault::Kind;
 use agar_engine::projects::current;
 use agar_engine::upkeep::Due;
 use agar_engine::{Background, Engine, Quiet, Surroundings};
-use agar_server::{AllowedOrigin, Ready, Settings, Stopper, serve, stopping};
+use agar_server::{AllowedOrigin, Ready, Settings, Stopper, TraceForm, serve, stopping, trace};
 use fs_err::os::unix::fs::OpenOptionsExt as _;
 use rustix::event::{PollFd, PollFlags};
 use serde::Serialize;
@@ -64,6 +64,37 @@ pub struct ServeArgs {
         hide_short_help = true
     )]
     pub grace: u64,
+
+    /// Write what is asked and done to stderr: a level (`error` to `trace`), or parts and levels as in
+    /// `agar_server=debug,agar_engine=info`
+    #[arg(
+        long,
+        value_name = "FILTER",
+        env = "AGAR_LOG",
+        hide_env_values = true,
+        hide_short_help = true
+    )]
+    pub log: Option<String>,
+
+    /// How it is written: for people, or one JSON object a line
+    #[arg(
+        long,
+        value_name = "FORM",
+        env = "AGAR_LOG_FORM",
+        hide_env_values = true,
+        default_value = "words",
+        hide_short_help = true
+    )]
+    pub log_form: LogForm,
+}
+
+/// How a log is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum LogForm {
+    /// For people
+    Words,
+    /// One JSON object a line
+    Json,
 }
 
 /// Where the server is.
@@ -98,6 +129,13 @@ pub fn example() -> ServeAnswer {
 /// Serves until it is interrupted.
 pub fn run(args: &ServeArgs, context: &Context) -> Result<u8, Failure> {
     let signals = super::signals()?;
+    if let Some(filter) = &args.log {
+        let form = match args.log_form {
+            LogForm::Words => TraceForm::Words,
+            LogForm::Json => TraceForm::Json,
+        };
+        trace(filter, form)?;
+    }
     let surroundings = surroundings(context)?;
     let directory = surroundings.state_home.join("agar/serve");
     let token = directory.join("token");

@@ -14,6 +14,7 @@ mod resources;
 mod seed;
 mod streams;
 mod terminals;
+mod tracing;
 
 use agar_testkit::World;
 use agar_testkit::http::{Answer, Client, Served};

@@ -70,6 +70,8 @@ pub(super) fn choose(
             break;
         }
     }
+    // Numbers mean what they meant only while nothing else changes.
+    request.plan = plan.plan;
     request.paths = paths;
     Ok(!request.paths.is_empty())
 }

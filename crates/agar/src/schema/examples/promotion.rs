@@ -73,6 +73,7 @@ pub fn apply() -> ApplyAnswer {
         sandbox: sandbox(),
         applied: true,
         promotion: Some(PromotionId::new(BORN, [3; 10])),
+        plan: Some("af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262".to_owned()),
         files: vec![
             AppliedFile {
                 path: "Cargo.lock".to_owned(),
@@ -102,6 +103,7 @@ pub(super) fn applications() -> impl Iterator<Item = ApplyAnswer> {
         sandbox: other(),
         applied: false,
         promotion: None,
+        plan: None,
         commit: None,
         ..apply()
     };
