@@ -24,7 +24,8 @@ usage: cargo xtask <task>
   tidy               the rules that no lint knows: edges between crates, sizes, claims, words
   generate [--check] write the generated references, or say which are out of date
   calibrate FILE     replay a stream of outcomes (lines of JSON) and score the confidence beside simple answers
-  contract           every operation of the served interface with valid and hostile input (schemathesis)
+  contract [SEED]    every operation of the served interface with valid and hostile input (schemathesis);
+                     --step: as little of it as `test` does
   screenshots        pictures of every view of the page, light and dark, wide and narrow
   bench [filter]     measure the promised numbers beside their peers; --json for programs
 ";
@@ -49,7 +50,9 @@ fn run() -> Result<ExitCode> {
         ["generate"] => generate::write(&root)?,
         ["generate", "--check"] => generate::check(&root)?,
         ["calibrate", file] => calibrate::run(&root, file)?,
-        ["contract"] => contract::run(&root)?,
+        ["contract"] => contract::run(&root, contract::DEEP)?,
+        ["contract", "--step"] => contract::run(&root, contract::SHALLOW)?,
+        ["contract", seed] => contract::run(&root, contract::DEEP.with_seed(seed)?)?,
         ["screenshots"] => screenshots::run(&root)?,
         ["bench", rest @ ..] => bench::run(&root, rest)?,
         [] | ["help" | "-h" | "--help"] => print!("{USAGE}"),

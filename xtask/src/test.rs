@@ -9,7 +9,7 @@ mod ordinary;
 mod packages;
 mod tally;
 
-use crate::{generate, program, tidy};
+use crate::{contract, generate, program, tidy};
 use agar_testkit::Caller;
 use anyhow::{Context as _, Result, bail};
 use std::path::Path;
@@ -63,6 +63,9 @@ pub(crate) fn run(root: &Path) -> ExitCode {
     });
     report.check("tidy", || tidy::run(root));
     report.check("generated references", || generate::check(root));
+    report.check("contract of the interface", || {
+        contract::run(root, contract::SHALLOW)
+    });
     match Caller::current() {
         Caller::Root => report.tests("tests as an ordinary user", || ordinary::run(root)),
         Caller::Ordinary => {
