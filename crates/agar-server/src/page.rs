@@ -172,6 +172,20 @@ mod tests {
     }
 
     #[test]
+    fn what_the_page_asks_for_at_once_is_a_part_of_it() {
+        let index = include_str!("page/index.html");
+        let names: Vec<&str> = index
+            .split("=\"/assets/")
+            .skip(1)
+            .filter_map(|rest| rest.split('"').next())
+            .collect();
+        assert!(names.len() > 3, "{names:?}");
+        for name in names {
+            assert!(PARTS.iter().any(|(part, _, _)| *part == name), "{name}");
+        }
+    }
+
+    #[test]
     fn every_file_of_the_page_is_a_part_of_it() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/page");
         for entry in std::fs::read_dir(folder).unwrap() {
