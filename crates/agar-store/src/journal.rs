@@ -66,15 +66,11 @@ impl Reader<'_> {
         number: u64,
         max: u32,
     ) -> Result<Vec<Entry>, StoreError> {
-        // Numbers beyond what SQLite can hold have not been given out.
-        let Ok(number) = i64::try_from(number) else {
-            return Ok(Vec::new());
-        };
         let mut statement = self.connection.prepare_cached(
             "SELECT number, at_ms, sandbox, kind, payload FROM journal
              WHERE project = ?1 AND number > ?2 ORDER BY number LIMIT ?3",
         )?;
-        let entries = statement.query_map(params![project.to_string(), number, max], read)?;
+        let entries = statement.query_map(params![project.to_string(), held(number), max], read)?;
         Ok(entries.collect::<rusqlite::Result<_>>()?)
     }
 
@@ -85,16 +81,12 @@ impl Reader<'_> {
         number: u64,
         max: u32,
     ) -> Result<Vec<Entry>, StoreError> {
-        // Numbers beyond what SQLite can hold have not been given out.
-        let Ok(number) = i64::try_from(number) else {
-            return Ok(Vec::new());
-        };
         let mut statement = self.connection.prepare_cached(
             "SELECT number, at_ms, sandbox, kind, payload FROM journal
              WHERE project = ?1 AND number > ?2 AND sandbox = ?4 ORDER BY number LIMIT ?3",
         )?;
         let whose = (project.to_string(), sandbox.to_string());
-        let entries = statement.query_map(params![whose.0, number, max, whose.1], read)?;
+        let entries = statement.query_map(params![whose.0, held(number), max, whose.1], read)?;
         Ok(entries.collect::<rusqlite::Result<_>>()?)
     }
 
@@ -114,6 +106,11 @@ impl Reader<'_> {
             .prepare_cached("PRAGMA data_version")?
             .query_row([], |row| row.get(0))?)
     }
+}
+
+/// A number as SQLite can hold it. Larger ones have not been given out.
+fn held(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Entry> {

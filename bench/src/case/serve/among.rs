@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// How often each is asked for.
 const ROUNDS: usize = 500;
 
-pub(super) fn run(_world: &World, served: &Served, sizes: Sizes) -> Result<Vec<Row>> {
+pub(super) fn run(world: &World, served: &Served, sizes: Sizes) -> Result<Vec<Row>> {
     let client = served.client();
     let one = at_work(&client)?;
     let alone = measure(&client, std::slice::from_ref(&one))?;
@@ -25,7 +25,7 @@ pub(super) fn run(_world: &World, served: &Served, sizes: Sizes) -> Result<Vec<R
     })?;
     let made = begun.elapsed();
     let ids: Vec<String> = more.into_iter().flatten().chain([one]).collect();
-    let alive = alive(&client)?;
+    let alive = alive(world)?;
     let among = measure(&client, &ids)?;
     let many = format!("status, one of {} ({alive} alive)", ids.len());
     #[expect(clippy::cast_precision_loss, reason = "few")]
@@ -55,12 +55,13 @@ fn at_work(client: &Client) -> Result<String> {
     Ok(id)
 }
 
-/// How many sandboxes are alive, as the server sees it.
-fn alive(client: &Client) -> Result<u64> {
-    let usage = client.get("/v1/usage").expect(200).text();
-    let usage: serde_json::Value = serde_json::from_str(&usage)?;
-    let alive = usage["sandboxes"].as_array().map(Vec::len);
-    Ok(alive.context("usage lists what is alive")? as u64)
+/// How many sandboxes are alive: a keeper that is not there is found out by whoever lists them.
+fn alive(world: &World) -> Result<usize> {
+    let listed = world.agar(["ls", "--json"]).success().stdout;
+    let listed: serde_json::Value = serde_json::from_str(&listed)?;
+    let all = listed["sandboxes"].as_array();
+    let all = all.context("a list of sandboxes")?.iter();
+    Ok(all.filter(|it| it["state"] == "running").count())
 }
 
 struct Measured {
