@@ -8,14 +8,13 @@
 
 mod things;
 
-use crate::program;
+use crate::{program, python};
 use agar_testkit::World;
 use agar_testkit::http::{Client, Served};
 use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::Value;
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 use std::time::Duration;
 
 /// The packages and what they are told, from the top of the workspace.
@@ -23,9 +22,6 @@ const DIRECTORY: &str = "xtask/contract";
 
 /// Where the packages are installed.
 const ENVIRONMENT: &str = "target/contract";
-
-/// The system's own interpreter, as for the tests.
-const PYTHON: &str = "/usr/bin/python3";
 
 /// How long all requests may take together: many times what they do.
 const PATIENCE: Duration = Duration::from_mins(15);
@@ -75,7 +71,8 @@ const NEVER: &[(&str, &str)] = &[(
 
 /// Builds the command, serves a world and drives it.
 pub(crate) fn run(root: &Path, depth: Depth) -> Result<()> {
-    let python = install(root)?;
+    let list = root.join(DIRECTORY).join("requirements.txt");
+    let python = python::install(&list, &root.join(ENVIRONMENT))?;
     program::run(program::cargo(root).args(["build", "--package", "agar", "--quiet"]))?;
     let agar = root.join("target/debug/agar");
     let agar = agar.to_str().context("the path of the workspace is text")?;
@@ -120,29 +117,6 @@ pub(crate) fn run(root: &Path, depth: Depth) -> Result<()> {
     served.stop();
     world.assert_nothing_left();
     Ok(())
-}
-
-/// Sees that the packages are those that are asked for; answers with their interpreter.
-fn install(root: &Path) -> Result<PathBuf> {
-    let list = root.join(DIRECTORY).join("requirements.txt");
-    let wanted = fs_err::read(&list)?;
-    let place = root.join(ENVIRONMENT);
-    let python = place.join("bin/python");
-    let installed = place.join("installed.txt");
-    if fs_err::read(&installed).is_ok_and(|text| text == wanted) {
-        return Ok(python);
-    }
-    let mut make = Command::new(PYTHON);
-    make.args(["-m", "venv", "--clear"]).arg(&place);
-    program::read(&mut make).context("install python3-venv")?;
-    let mut fill = Command::new(&python);
-    fill.args(["-m", "pip", "install", "--quiet", "--no-deps"])
-        .args(["--disable-pip-version-check", "--only-binary=:all:"])
-        .arg("--requirement")
-        .arg(&list);
-    program::read(&mut fill).context("the packages of the contract test cannot be had")?;
-    fs_err::write(installed, wanted)?;
-    Ok(python)
 }
 
 /// Refuses to go on unless everything that the server works on is thrown away with the world.

@@ -9,6 +9,7 @@ mod calibrate;
 mod contract;
 mod generate;
 mod program;
+mod python;
 mod screenshots;
 mod test;
 mod tidy;

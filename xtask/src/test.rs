@@ -4,6 +4,7 @@
 //! is the sum over all of them.
 
 pub(crate) mod browser;
+mod compilers;
 mod leftovers;
 mod ordinary;
 mod packages;
@@ -23,6 +24,7 @@ pub(crate) fn run(root: &Path) -> ExitCode {
     let before = leftovers::Picture::take();
     report.check("packages", || packages::install(packages::FOR_TESTS));
     report.check("packages of the browser tests", || browser::install(root));
+    let missing = report.timed("compilers of genomes", || compilers::install(root));
     report.check("types of the page", || browser::types(root));
     report.check("format", || {
         program::run(program::cargo(root).args(["fmt", "--all", "--check"]))
@@ -38,7 +40,7 @@ pub(crate) fn run(root: &Path) -> ExitCode {
             "warnings",
         ]))
     });
-    report.tests("tests", || tests(root));
+    report.tests("tests", || tests(root, &missing));
     report.tests("tests of the compiling engine", || {
         tally::of_harness(program::cargo(root).args([
             "test",
@@ -77,7 +79,7 @@ pub(crate) fn run(root: &Path) -> ExitCode {
 }
 
 /// Every test of the workspace but those in documents.
-fn tests(root: &Path) -> Result<Tally> {
+fn tests(root: &Path, missing: &[&str]) -> Result<Tally> {
     let skips = tally::SkipFile::new(&root.join("target/skips-here"))?;
     let nextest = program::find("cargo-nextest").is_some();
     let mut command = program::cargo(root);
@@ -102,7 +104,9 @@ fn tests(root: &Path) -> Result<Tally> {
             "--quiet",
         ]);
     }
-    command.env(agar_testkit::skip::FILE_VARIABLE, skips.path());
+    command
+        .env("PATH", compilers::path(root))
+        .env(agar_testkit::skip::FILE_VARIABLE, skips.path());
     let tally = if nextest {
         tally::of_nextest(&mut command)?
     } else {
@@ -112,7 +116,7 @@ fn tests(root: &Path) -> Result<Tally> {
         Caller::Root => "root",
         Caller::Ordinary => "ordinary",
     };
-    skips.count(root, mode, tally)
+    skips.count(root, (mode, missing), tally)
 }
 
 /// What the steps came to.

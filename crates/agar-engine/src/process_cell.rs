@@ -7,7 +7,7 @@
 use crate::relay::{Control, Controls, Sink, Source, Streams};
 use crate::run::{Afterwards, RunRequest, run};
 use crate::{Command, Engine, SandboxOptions, Surroundings};
-use agar_evolve::{Ahead, Language, Launcher, Life, Zygote};
+use agar_evolve::{Ahead, Language, Launcher, Life, Unlaunched, Zygote};
 use std::ffi::OsString;
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::os::unix::net::UnixStream;
@@ -61,15 +61,13 @@ impl Sandboxes {
 }
 
 impl Launcher for Sandboxes {
-    fn launch(&self) -> Result<(UnixStream, Box<dyn Life>), String> {
-        let (ours, stream) = UnixStream::pair().map_err(|error| error.to_string())?;
-        let (wake, woken) = UnixStream::pair().map_err(|error| error.to_string())?;
+    fn launch(&self) -> Result<(UnixStream, Box<dyn Life>), Unlaunched> {
+        let (ours, stream) = UnixStream::pair()?;
+        let (wake, woken) = UnixStream::pair()?;
         let this = self.clone();
         // An engine belongs to one thread, and a run lasts as long as its program.
         let named = std::thread::Builder::new().name("agar-process-cell".to_owned());
-        let thread = named
-            .spawn(move || this.run(&stream, woken))
-            .map_err(|error| error.to_string())?;
+        let thread = named.spawn(move || this.run(&stream, woken))?;
         let running = Running {
             wake: Some(wake),
             thread: Some(thread),

@@ -34,6 +34,7 @@ pub(crate) use self::run::run_once;
 use self::version::Versions;
 use crate::budget::Permit;
 use crate::engine::host::{Artifact, Halt};
+use crate::engine::nearby::{self, Nearby};
 use crate::engine::{Instance, Tier};
 use crate::failure::CellError;
 use crate::genome::Genome;
@@ -45,6 +46,10 @@ use std::fmt;
 use std::sync::Arc;
 
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "what a run needs is to lie in one place"
+)]
 enum Body {
     Awake(Instance, Permit),
     Asleep(Box<Image>),
@@ -56,8 +61,10 @@ pub struct Cell {
     incubator: Incubator,
     id: CellId,
     genome: Genome,
-    spec: Box<Spec>,
+    spec: Spec,
     body: Body,
+    /// Where the instance of the body lies, or the last one lay.
+    nearby: Nearby,
     mailbox: Arc<Mailbox>,
     versions: Versions,
     metrics: Metrics,
@@ -73,10 +80,10 @@ impl Cell {
         spec: Spec,
     ) -> Result<Self, CellError> {
         let now = incubator.now();
-        let spec = Box::new(Spec {
+        let spec = Spec {
             limits: spec.limits.within_bounds(),
             ..spec
-        });
+        };
         let mut cell = Self {
             id,
             mailbox: Arc::new(Mailbox::new(spec.limits.mailbox)),
@@ -84,6 +91,7 @@ impl Cell {
             genome,
             spec,
             body: Body::Crashed,
+            nearby: Nearby::default(),
             metrics: Metrics::default(),
             created_at: now,
             artifacts: Vec::new(),
@@ -96,7 +104,7 @@ impl Cell {
     /// Brings the genome to life as if for the first time.
     fn begin(&mut self) -> Result<(), CellError> {
         let (instance, permit) = self.hatch(&self.genome)?;
-        self.body = Body::Awake(instance, permit);
+        self.settle(instance, permit);
         if !INIT.is_in(self.genome.facts()) {
             return Ok(());
         }
@@ -180,6 +188,7 @@ impl Cell {
 
     /// Calls an exported function with numbers.
     pub fn call(&mut self, name: &str, arguments: &[Value]) -> Result<Vec<Value>, CellError> {
+        self.fetch();
         let genome = self.genome.clone();
         let functions = &genome.facts().functions;
         let found = functions.iter().find(|function| function.name == name);
@@ -201,6 +210,7 @@ impl Cell {
     /// Calls a function of 64-bit floating-point numbers at each of many points, as one run under
     /// one budget. `points` holds the arguments of each point after those of the last.
     pub fn map(&mut self, name: &str, points: &[f64]) -> Result<Vec<f64>, CellError> {
+        self.fetch();
         let genome = self.genome.clone();
         let functions = &genome.facts().functions;
         let found = functions.iter().find(|function| function.name == name);
@@ -310,6 +320,18 @@ impl Cell {
         }
     }
 
+    /// Asks the processor for all that a run will touch.
+    fn fetch(&self) {
+        nearby::fetch(self);
+        self.nearby.fetch();
+    }
+
+    /// Has the cell live in this instance from now on.
+    fn settle(&mut self, mut instance: Instance, permit: Permit) {
+        self.nearby = instance.nearby();
+        self.body = Body::Awake(instance, permit);
+    }
+
     fn wake(&mut self) -> Result<(), CellError> {
         let Body::Asleep(image) = &self.body else {
             return Ok(());
@@ -318,7 +340,7 @@ impl Cell {
         instance.host().cases.clone_from(&self.spec.cases);
         let put = image.put(&mut instance, &self.genome);
         put.map_err(|halt| self.explain(halt))?;
-        self.body = Body::Awake(instance, permit);
+        self.settle(instance, permit);
         Ok(())
     }
 
@@ -339,11 +361,12 @@ impl Cell {
         };
         instance.host().cases.clone_from(&self.spec.cases);
         if instance.tier() == Tier::Heavy && image.put(&mut instance, &self.genome).is_ok() {
-            self.body = Body::Awake(instance, permit);
+            self.settle(instance, permit);
         }
     }
 
     fn exchange(&mut self, verb: Verb, input: &[u8]) -> Result<Vec<u8>, CellError> {
+        self.fetch();
         match self.run(|talk| talk.exchange(verb, input))? {
             Reply::Bytes(bytes) => Ok(bytes),
             Reply::Refused(words) => Err(CellError::Refused(words)),

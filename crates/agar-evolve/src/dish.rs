@@ -27,6 +27,7 @@ use crate::failure::CellError;
 use crate::genome::{Genome, GenomeError, Rules};
 use crate::incubator::Incubator;
 use crate::limits::Limits;
+use crate::process::{Counted, Launcher, Places};
 use crate::search::Origin;
 use crate::tree::Tree;
 use agar_core::fault::{Fault, Kind};
@@ -44,6 +45,8 @@ pub struct DishSettings {
     pub gc_retain_generations: u32,
     /// Pages of 64 KiB that one genome may have: 64 MB.
     pub memory_pages_max: u32,
+    /// Programs of process cells that may run at once.
+    pub processes_max: u32,
     /// Messages that may wait for one individual.
     pub mailbox: u32,
     /// The longest that one run may take, where no limit says otherwise.
@@ -56,6 +59,7 @@ impl Default for DishSettings {
             gc_interval_ms: 60_000,
             gc_retain_generations: 3,
             memory_pages_max: 1_024,
+            processes_max: 50,
             mailbox: 1_000,
             run_timeout: Duration::from_secs(30),
         }
@@ -177,6 +181,7 @@ pub struct Dish {
     incubator: Incubator,
     settings: DishSettings,
     rules: Rules,
+    places: Arc<Places>,
     members: RwLock<Members>,
     populations: Mutex<BTreeMap<String, Population>>,
     collected_at: Mutex<Option<Timestamp>>,
@@ -198,6 +203,7 @@ impl Dish {
                 memory_pages_max: settings.memory_pages_max,
                 ..Rules::default()
             },
+            places: Places::new(settings.processes_max),
             members: RwLock::default(),
             populations: Mutex::default(),
             collected_at: Mutex::default(),
@@ -212,6 +218,22 @@ impl Dish {
             mailbox: self.settings.mailbox,
             ..Limits::default()
         }
+    }
+
+    /// The launcher, for process cells of this dish: no more of their programs run at once than its
+    /// settings allow, and whoever would be one more is refused with [`Room::Processes`] before
+    /// anything is started. A swap needs a place for the new program beside the old one's; who sleeps
+    /// needs none.
+    ///
+    /// [`Room::Processes`]: crate::Room::Processes
+    pub fn launcher(&self, launcher: Arc<dyn Launcher>) -> Arc<dyn Launcher> {
+        let places = Arc::clone(&self.places);
+        Arc::new(Counted { launcher, places })
+    }
+
+    /// How many programs of process cells run.
+    pub fn processes(&self) -> u32 {
+        self.places.taken()
     }
 
     fn genome(&self, source: Source<'_>) -> Result<Genome, GenomeError> {

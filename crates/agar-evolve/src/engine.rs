@@ -4,13 +4,17 @@
 pub(crate) mod heavy;
 pub(crate) mod host;
 mod light;
+mod lodge;
+pub(crate) mod nearby;
 mod plain;
 
 use self::host::{Halt, Host};
+use self::lodge::{Lodge, Lodger};
+use self::nearby::Nearby;
 use crate::genome::Genome;
 use crate::value::Value;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// Which engine an instance runs on. It shows in speed only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -26,6 +30,8 @@ pub enum Tier {
 #[derive(Debug, Default)]
 pub(crate) struct Code {
     light: OnceLock<wasmi::Module>,
+    /// Interpreted instances that cells take turns in.
+    lodge: Lodge,
     /// Instructions interpreted so far, by all cells together.
     worked: AtomicU64,
     /// Interpreted instances made so far.
@@ -94,6 +100,8 @@ pub(crate) enum Instance {
     Plain(Box<plain::Plain>),
     Light(Box<light::Light>),
     Heavy(Box<heavy::Live>),
+    /// In the record of the cell itself.
+    Lodger(Lodger),
 }
 
 impl Instance {
@@ -102,21 +110,46 @@ impl Instance {
         if genome.tree().is_some() {
             return Ok(Self::Plain(Box::new(plain::Plain::new(genome))));
         }
-        let code = genome.code();
-        code.born.fetch_add(1, Ordering::Relaxed);
-        let module = code.light(genome.module())?;
+        genome.code().born.fetch_add(1, Ordering::Relaxed);
+        if lodge::takes_turns(genome) {
+            return Ok(Self::Lodger(Lodger::light(genome)?));
+        }
+        Self::light_of_its_own(genome)
+    }
+
+    fn light_of_its_own(genome: &Genome) -> Result<Self, Halt> {
+        let module = genome.code().light(genome.module())?;
         Ok(Self::Light(Box::new(light::Light::new(genome, module)?)))
     }
 
     /// A compiled instance.
-    pub(crate) fn heavy(compiled: &heavy::Compiled) -> Result<Self, Halt> {
-        Ok(Self::Heavy(Box::new(heavy::Live::new(compiled)?)))
+    pub(crate) fn heavy(genome: &Genome, compiled: &Arc<heavy::Compiled>) -> Result<Self, Halt> {
+        if lodge::takes_turns(genome) {
+            return Ok(Self::Lodger(Lodger::heavy(genome, compiled)?));
+        }
+        Self::heavy_of_its_own(genome, compiled)
+    }
+
+    fn heavy_of_its_own(genome: &Genome, compiled: &heavy::Compiled) -> Result<Self, Halt> {
+        let live = heavy::Live::new(genome.facts(), compiled)?;
+        Ok(Self::Heavy(Box::new(live)))
     }
 
     pub(crate) const fn tier(&self) -> Tier {
         match self {
             Self::Plain(_) | Self::Light(_) => Tier::Light,
             Self::Heavy(_) => Tier::Heavy,
+            Self::Lodger(lodger) => lodger.tier(),
+        }
+    }
+
+    /// Where its parts lie.
+    pub(crate) fn nearby(&mut self) -> Nearby {
+        match self {
+            Self::Plain(plain) => Nearby::default().with(&raw const **plain, size_of_val(&**plain)),
+            Self::Light(light) => light.nearby(),
+            Self::Heavy(heavy) => heavy.nearby(),
+            Self::Lodger(lodger) => lodger.nearby(),
         }
     }
 
@@ -125,6 +158,7 @@ impl Instance {
             Self::Plain(plain) => plain.host(),
             Self::Light(light) => light.host(),
             Self::Heavy(heavy) => heavy.host(),
+            Self::Lodger(lodger) => lodger.host(),
         }
     }
 
@@ -133,6 +167,7 @@ impl Instance {
             Self::Plain(plain) => plain.set_counters(grant),
             Self::Light(light) => light.set_counters(grant, slots),
             Self::Heavy(heavy) => heavy.set_counters(grant, slots),
+            Self::Lodger(lodger) => lodger.set_counters(grant, slots),
         }
     }
 
@@ -141,6 +176,7 @@ impl Instance {
             Self::Plain(plain) => plain.grant(),
             Self::Light(light) => light.grant(),
             Self::Heavy(heavy) => heavy.grant(),
+            Self::Lodger(lodger) => lodger.grant(),
         }
     }
 
@@ -149,6 +185,7 @@ impl Instance {
             Self::Plain(plain) => plain.charge(cost),
             Self::Light(light) => light.charge(cost),
             Self::Heavy(heavy) => heavy.charge(cost),
+            Self::Lodger(lodger) => lodger.charge(cost),
         }
     }
 
@@ -162,6 +199,7 @@ impl Instance {
             Self::Plain(plain) => plain.call(name, arguments, results),
             Self::Light(light) => light.call(name, arguments, results),
             Self::Heavy(heavy) => heavy.call(name, arguments, results),
+            Self::Lodger(lodger) => lodger.inside(|it| it.call(name, arguments, results)),
         }
     }
 
@@ -176,12 +214,13 @@ impl Instance {
             Self::Plain(plain) => plain.map(name, points, cost, out),
             Self::Light(light) => light.map(name, points, cost, out),
             Self::Heavy(heavy) => heavy.map(name, points, cost, out),
+            Self::Lodger(lodger) => lodger.inside(|it| it.map(name, points, cost, out)),
         }
     }
 
     pub(crate) fn memory(&mut self) -> &mut [u8] {
         match self {
-            Self::Plain(_) => &mut [],
+            Self::Plain(_) | Self::Lodger(_) => &mut [],
             Self::Light(light) => light.memory(),
             Self::Heavy(heavy) => heavy.memory(),
         }
@@ -189,7 +228,7 @@ impl Instance {
 
     pub(crate) fn grow(&mut self, pages: u64) -> Result<(), Halt> {
         match self {
-            Self::Plain(_) => Ok(()),
+            Self::Plain(_) | Self::Lodger(_) => Ok(()),
             Self::Light(light) => light.grow(pages),
             Self::Heavy(heavy) => heavy.grow(pages),
         }
@@ -200,6 +239,7 @@ impl Instance {
             Self::Plain(_) => None,
             Self::Light(light) => light.global(index),
             Self::Heavy(heavy) => heavy.global(index),
+            Self::Lodger(lodger) => lodger.global(index),
         }
     }
 
@@ -208,6 +248,25 @@ impl Instance {
             Self::Plain(_) => {}
             Self::Light(light) => light.set_global(index, value),
             Self::Heavy(heavy) => heavy.set_global(index, value),
+            Self::Lodger(lodger) => lodger.set_global(index, value),
+        }
+    }
+
+    /// Reads every mutable global; for those whose engine keeps them at hand.
+    fn read_globals(&mut self, values: &mut [Value]) {
+        match self {
+            Self::Plain(_) | Self::Lodger(_) => {}
+            Self::Light(light) => light.read_globals(values),
+            Self::Heavy(heavy) => heavy.read_globals(values),
+        }
+    }
+
+    /// Sets them, likewise.
+    fn write_globals(&mut self, values: &[Value]) {
+        match self {
+            Self::Plain(_) | Self::Lodger(_) => {}
+            Self::Light(light) => light.write_globals(values),
+            Self::Heavy(heavy) => heavy.write_globals(values),
         }
     }
 }

@@ -206,6 +206,8 @@ pub enum Room {
     Memory,
     /// Places in an engine's pool.
     Places,
+    /// Processes of process cells.
+    Processes,
 }
 
 /// There is no room for what was asked; nothing was started.
@@ -236,6 +238,7 @@ impl Room {
             Self::Descriptors => "file descriptors",
             Self::Memory => "bytes of memory",
             Self::Places => "places",
+            Self::Processes => "processes",
         }
     }
 
@@ -252,6 +255,7 @@ impl Room {
                 "let cells sleep or end, give them less memory (`memory_pages_max`), or run where more is free"
             }
             Self::Places => "let cells sleep or end: the engine has places for no more at once",
+            Self::Processes => "let cells sleep or end, or allow more (`processes_max`)",
         }
     }
 
@@ -260,7 +264,7 @@ impl Room {
         let line = match self {
             Self::Mappings => "sysctl -w vm.max_map_count=262144",
             Self::Descriptors => "ulimit -n 65536",
-            Self::Memory | Self::Places => return None,
+            Self::Memory | Self::Places | Self::Processes => return None,
         };
         Some(Remedy::Command {
             line: line.to_owned(),
@@ -295,6 +299,7 @@ mod tests {
             Room::Descriptors,
             Room::Memory,
             Room::Places,
+            Room::Processes,
         ] {
             let none = said(room, 0);
             assert!(

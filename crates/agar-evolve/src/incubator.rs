@@ -172,7 +172,7 @@ impl Incubator {
             },
         };
         let permit = self.0.budget.admit(cost).map_err(Hatch::NoRoom)?;
-        let instance = Instance::heavy(compiled).map_err(Hatch::Halt)?;
+        let instance = Instance::heavy(genome, compiled.compiled()).map_err(Hatch::Halt)?;
         Ok((instance, permit.resting_on(compiled.permit())))
     }
 

@@ -100,7 +100,9 @@ pub use crate::genome::{
 pub use crate::incubator::{Engines, InUse, Incubator, Settings};
 pub use crate::limits::{INSTRUCTIONS_MAX, Limits, STACK_SLOTS_MAX};
 pub use crate::outside::{Mutator, NoChild, Question};
-pub use crate::process::{Ahead, Language, Launcher, Life, PROCESS_WALL, ProcessCell, Zygote};
+pub use crate::process::{
+    Ahead, Language, Launcher, Life, PROCESS_WALL, ProcessCell, Unlaunched, Zygote,
+};
 pub use crate::search::{Plan, Search};
 pub use crate::task::{Bench, Task};
 pub use crate::tree::{Node, NotATree, Operator, Tree};

@@ -28,16 +28,18 @@
 
 mod ahead;
 mod language;
+mod places;
 mod wire;
 mod zygote;
 
 pub use self::ahead::Ahead;
 pub use self::language::Language;
+pub(crate) use self::places::{Counted, Places};
 pub use self::zygote::Zygote;
 
 use self::wire::{Reply, Wire};
 use crate::cell::{Condition, Metrics, State};
-use crate::failure::CellError;
+use crate::failure::{CellError, NoRoom};
 use crate::limits::Limits;
 use std::fmt;
 use std::os::unix::net::UnixStream;
@@ -50,7 +52,33 @@ pub const PROCESS_WALL: Duration = Duration::from_secs(30);
 /// Starts programs, each where it cannot do harm.
 pub trait Launcher: Send + Sync {
     /// Starts a program; whatever is written to the stream it reads, and the other way round.
-    fn launch(&self) -> Result<(UnixStream, Box<dyn Life>), String>;
+    fn launch(&self) -> Result<(UnixStream, Box<dyn Life>), Unlaunched>;
+}
+
+/// Why no program was started.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unlaunched {
+    /// As many run as may.
+    #[error(transparent)]
+    NoRoom(#[from] NoRoom),
+    /// It could not be started.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl From<std::io::Error> for Unlaunched {
+    fn from(error: std::io::Error) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+impl From<Unlaunched> for CellError {
+    fn from(why: Unlaunched) -> Self {
+        match why {
+            Unlaunched::NoRoom(error) => Self::NoRoom(error),
+            Unlaunched::Failed(reason) => Self::Unstarted { reason },
+        }
+    }
 }
 
 /// A program that was started. Dropping it must end it, with everything that it started.
@@ -112,8 +140,7 @@ impl ProcessCell {
 
     /// A new process that has loaded the code. It is gone again if it does not.
     fn hatch(&self, code: &[u8]) -> Result<Box<Awake>, CellError> {
-        let launched = self.launcher.launch();
-        let (stream, life) = launched.map_err(|reason| CellError::Unstarted { reason })?;
+        let (stream, life) = self.launcher.launch()?;
         let wire = Wire::new(stream);
         let mut awake = Box::new(Awake { wire, life });
         match self.converse(&mut awake, ("load", code, None)) {

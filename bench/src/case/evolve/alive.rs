@@ -4,7 +4,7 @@ use super::{BARE, COUNTER, incubator, peer};
 use crate::case::kib;
 use crate::measure::Samples;
 use crate::table::Row;
-use agar_evolve::{Cell, Engines, Genome, Rules, Spec, Value};
+use agar_evolve::{Cell, Chance, Engines, Genome, Rules, Spec, Value};
 use anyhow::Result;
 use std::time::Instant;
 
@@ -25,11 +25,11 @@ impl Order {
         }
     }
 
-    /// How far it is from one that is called to the next.
-    const fn stride(self) -> usize {
+    /// Who is called after this one of so many.
+    fn after(self, at: usize, count: usize, chance: &mut Chance) -> usize {
         match self {
-            Self::Random => 7_919,
-            Self::Birth => 1,
+            Self::Random => chance.below(count),
+            Self::Birth => (at + 1) % count,
         }
     }
 }
@@ -39,11 +39,15 @@ const CALLS: usize = 20_000;
 /// A hundred to a hundred thousand, with memory and without, beside as many of the bare engine's.
 pub(crate) fn run() -> Result<Vec<Row>> {
     let mut rows = Vec::new();
-    for (what, text, most) in [("no memory", BARE, 10.0), ("one page", COUNTER, 16.0)] {
+    for (what, text, engines, most) in [
+        ("no memory", BARE, Engines::Heavy, 10.0),
+        ("no memory, interpreted", BARE, Engines::Light, 10.0),
+        ("one page", COUNTER, Engines::Heavy, 16.0),
+    ] {
         let genome = Genome::from_wat(text, &Rules::tiny())?;
         let mut least = [f64::NAN; 2];
         for count in [100_usize, 1_000, 10_000, 100_000] {
-            let measured = measure(&genome, count)?;
+            let measured = measure(&genome, engines, count)?;
             let name = format!("{count} alive, {what}");
             if count > 100 {
                 let (memory, maps) = (measured.memory, measured.mappings);
@@ -57,7 +61,9 @@ pub(crate) fn run() -> Result<Vec<Row>> {
                 rows.push(compared(row, least, Some(2.0)));
             }
         }
-        rows.extend(bare(what, text)?);
+        if engines == Engines::Heavy {
+            rows.extend(bare(what, text)?);
+        }
     }
     Ok(rows)
 }
@@ -114,8 +120,8 @@ struct Measured {
     calls: [(Order, Samples); 2],
 }
 
-fn measure(genome: &Genome, count: usize) -> Result<Measured> {
-    let incubator = incubator(Engines::Heavy);
+fn measure(genome: &Genome, engines: Engines, count: usize) -> Result<Measured> {
+    let incubator = incubator(engines);
     // The pools and the code are there before anyone lives.
     let first = incubator.create(genome, Spec::default())?;
     let before = (resident()?, mappings()?);
@@ -148,8 +154,9 @@ fn called<T>(
 ) -> Result<Samples> {
     let mut samples = Samples::default();
     let mut at = 0_usize;
+    let mut chance = Chance::of(&[1]);
     for _ in 0..CALLS {
-        at = (at + order.stride()) % living.len().max(1);
+        at = order.after(at, living.len().max(1), &mut chance);
         let Some(one) = living.get_mut(at) else {
             continue;
         };

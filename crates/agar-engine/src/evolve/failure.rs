@@ -98,8 +98,11 @@ pub enum EvolveError {
         /// Whom.
         to: String,
     },
-    /// This build cannot speak TLS.
-    #[error("this agar was built without TLS and cannot ask an https endpoint")]
+    /// An endpoint is asked in plain http.
+    #[error(
+        "cannot ask an https endpoint: agar speaks no TLS itself; put a relay on this machine before \
+         it, or ask it by a `command` with `network = true`"
+    )]
     NoTls,
     /// The key is not there.
     #[error("the environment has no {variable}, which is to hold the key of the endpoint")]
@@ -217,7 +220,6 @@ impl Fault for EvolveError {
             Self::CellExists { name } => command(format!("agar evolve cells reload {name} FILE")),
             Self::Outside { name, .. } => command(format!("agar evolve resume {name}")),
             Self::Leaves { .. } => command("agar evolve run FILE --allow-outside".to_owned()),
-            Self::NoTls => command("cargo install --path crates/agar --features tls".to_owned()),
             Self::Over { name } => command(format!("agar evolve resume {name} --generations 200")),
             Self::Compile(fault) => fault.remedy(),
             Self::Nobody { name } | Self::Working { name } => {
@@ -231,6 +233,7 @@ impl Fault for EvolveError {
             | Self::NoSuchIndividual { .. }
             | Self::Record { .. }
             | Self::NoKey { .. }
+            | Self::NoTls
             | Self::Cell(_)
             | Self::Genome(_)
             | Self::Swap { .. }

@@ -3,7 +3,11 @@
 use crate::desk::Desk;
 use crate::programs::{COUNTER, DAEMON, DEAF, EXIT, FLOOD, FORK_BOMB, OPEN, SPIN, limits, walls};
 use agar_engine::process_cell::Sandboxes;
-use agar_evolve::{CellError, Condition, Language, Limits, ProcessCell};
+use agar_evolve::{
+    CellError, Condition, Dish, DishSettings, Incubator, Language, Launcher, Limits, NoRoom,
+    ProcessCell, Room, Settings, Unwatched,
+};
+use agar_testkit::clock::FixedClock;
 use std::sync::Arc;
 
 fn cell(desk: &Desk, code: &str, limits: Limits) -> Result<ProcessCell, CellError> {
@@ -32,6 +36,43 @@ fn a_process_keeps_state_sleeps_and_swaps_its_code() {
     assert!(matches!(refused, Err(CellError::Refused(_))), "{refused:?}");
     assert_eq!(cell.condition(), Condition::Awake);
     drop(cell);
+    desk.assert_all_gone();
+}
+
+#[test]
+fn a_dish_runs_no_more_programs_at_once_than_it_may() {
+    let desk = Desk::new();
+    let engine = desk.engine();
+    let settings = DishSettings {
+        processes_max: 2,
+        ..DishSettings::default()
+    };
+    let incubator = Incubator::new(&Settings::default(), Arc::new(FixedClock::default()));
+    let dish = Dish::new(incubator, settings, Arc::new(Unwatched));
+    let sandboxes = Sandboxes::of_language(&engine, walls(20), Language::Python);
+    let launcher: Arc<dyn Launcher> = dish.launcher(Arc::new(sandboxes));
+    let begin = |code: &str| ProcessCell::new(Arc::clone(&launcher), code.as_bytes(), limits(60));
+    let mut first = begin(COUNTER).unwrap();
+    // What does not load takes no place.
+    assert!(begin("this is not python").is_err());
+    let mut second = begin(COUNTER).unwrap();
+    assert_eq!(dish.processes(), 2);
+    let full = CellError::NoRoom(NoRoom {
+        room: Room::Processes,
+        limit: 2,
+    });
+    assert_eq!(begin(COUNTER).unwrap_err(), full);
+    // The new program would run beside the old one, which goes on.
+    assert_eq!(second.swap(COUNTER.as_bytes()), Err(full.clone()));
+    assert_eq!(second.step(b"3").unwrap(), b"3");
+    first.hibernate().unwrap();
+    second.swap(COUNTER.as_bytes()).unwrap();
+    let third = begin(COUNTER).unwrap();
+    assert_eq!(first.step(b"1").unwrap_err(), full);
+    drop((second, third));
+    assert_eq!(dish.processes(), 0);
+    assert_eq!(first.step(b"1").unwrap(), b"1");
+    drop(first);
     desk.assert_all_gone();
 }
 

@@ -7,6 +7,7 @@
 use super::image::Image;
 use super::version::Versions;
 use super::{Body, Cell, Mailbox, Message, Metrics, Spec, State};
+use crate::engine::nearby::Nearby;
 use crate::failure::CellError;
 use crate::genome::{Genome, GenomeError, GenomeId, Rules};
 use crate::incubator::Incubator;
@@ -156,17 +157,18 @@ impl Incubator {
             id: self.next_id(),
             genome,
             body,
+            nearby: Nearby::default(),
             mailbox: Arc::new(Mailbox::holding(limits.mailbox, waiting, last)),
             versions: Versions::restored(dormant.total_versions, kept),
             metrics: dormant.metrics,
             created_at: dormant.created_at,
             artifacts: Vec::new(),
-            spec: Box::new(Spec {
+            spec: Spec {
                 limits,
                 seed: dormant.seed,
                 cases: None,
                 params: dormant.params.clone(),
-            }),
+            },
             incubator: self.clone(),
         };
         if cell.genome.script().is_some() {

@@ -203,7 +203,7 @@ impl Cell {
             // The sequence goes on where it was, or a swap could be used to draw again.
             instance.host().random = random;
         }
-        self.body = Body::Awake(instance, permit);
+        self.settle(instance, permit);
         self.metrics.swaps += 1;
         Ok(self.versions.current())
     }

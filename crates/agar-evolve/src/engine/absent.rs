@@ -1,7 +1,9 @@
 //! In the place of the compiling engine, in builds without it: types that no value can have.
 
 use super::host::{Halt, Host};
-use crate::genome::Genome;
+use super::lodge::Lodge;
+use super::nearby::Nearby;
+use crate::genome::{Facts, Genome};
 use crate::value::Value;
 
 /// Where a compiled instance would live.
@@ -28,6 +30,12 @@ pub(crate) enum Heavy {}
 /// No code.
 pub(crate) enum Compiled {}
 
+impl Compiled {
+    pub(crate) const fn lodge(&self) -> &Lodge {
+        match *self {}
+    }
+}
+
 /// No instance.
 #[derive(Debug)]
 pub(crate) enum Live {}
@@ -43,8 +51,12 @@ impl Heavy {
 }
 
 impl Live {
-    pub(crate) const fn new(compiled: &Compiled) -> Result<Self, Halt> {
+    pub(crate) const fn new(_: &Facts, compiled: &Compiled) -> Result<Self, Halt> {
         match *compiled {}
+    }
+
+    pub(crate) const fn nearby(&mut self) -> Nearby {
+        match *self {}
     }
 
     pub(crate) const fn host(&mut self) -> &mut Host {
@@ -90,6 +102,14 @@ impl Live {
     }
 
     pub(crate) const fn set_global(&mut self, _: u32, _: Value) {
+        match *self {}
+    }
+
+    pub(crate) const fn read_globals(&mut self, _: &mut [Value]) {
+        match *self {}
+    }
+
+    pub(crate) const fn write_globals(&mut self, _: &[Value]) {
         match *self {}
     }
 }

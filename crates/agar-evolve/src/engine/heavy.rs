@@ -7,8 +7,10 @@ mod pool;
 pub(crate) use self::pool::Pool;
 
 use super::host::{Halt, Host, Stop, copy_cost};
+use super::lodge::Lodge;
+use super::nearby::Nearby;
 use crate::failure::Trap;
-use crate::genome::{Genome, Import, rebuild};
+use crate::genome::{Facts, Genome, Import, rebuild};
 use crate::value::{Value, ValueType};
 use std::sync::OnceLock;
 use wasmtime::{
@@ -66,11 +68,17 @@ impl Heavy {
             memory: find(rebuild::MEMORY),
             fuel: find(rebuild::FUEL),
             depth: find(rebuild::DEPTH),
+            some: genome
+                .facts()
+                .functions
+                .first()
+                .and_then(|function| find(&function.name)),
         };
         let pre = workshop.linker.instantiate_pre(&module);
         Ok(Compiled {
             pre: pre.map_err(|e| halt(&e))?,
             exports,
+            lodge: Lodge::default(),
         })
     }
 }
@@ -80,13 +88,29 @@ struct Exports {
     memory: Option<ModuleExport>,
     fuel: Option<ModuleExport>,
     depth: Option<ModuleExport>,
+    some: Option<ModuleExport>,
 }
 
 /// A genome's native code, ready to be brought to life.
 pub(crate) struct Compiled {
     pre: InstancePre<Host>,
     exports: Exports,
+    /// Instances that cells take turns in.
+    lodge: Lodge,
 }
+
+impl Compiled {
+    pub(crate) const fn lodge(&self) -> &Lodge {
+        &self.lodge
+    }
+}
+
+/// How the engine's store lies around what it keeps for us, and its instance around the entry of a
+/// function in it. Neither is documented: these are windows that were seen to help.
+const STORE_BEFORE: usize = 576;
+const STORE_BYTES: usize = 640;
+const INSTANCE_BEFORE: usize = 320;
+const INSTANCE_BYTES: usize = 384;
 
 /// A live instance.
 pub(crate) struct Live {
@@ -94,6 +118,10 @@ pub(crate) struct Live {
     instance: wasmtime::Instance,
     memory: Option<Memory>,
     counters: Option<(Global, Global)>,
+    /// The mutable globals of a genome without memory, whose cells take turns.
+    globals: Vec<Global>,
+    /// A function of it, by which the instance is found.
+    some: Option<Func>,
     /// What is left of the grant of a genome without counters.
     grant: i64,
 }
@@ -105,7 +133,7 @@ impl std::fmt::Debug for Live {
 }
 
 impl Live {
-    pub(crate) fn new(compiled: &Compiled) -> Result<Self, Halt> {
+    pub(crate) fn new(facts: &Facts, compiled: &Compiled) -> Result<Self, Halt> {
         let engine = compiled.pre.module().engine();
         let mut store = Store::new(engine, Host::default());
         let instance = compiled.pre.instantiate(&mut store);
@@ -114,6 +142,7 @@ impl Live {
             memory,
             fuel,
             depth,
+            some,
         } = compiled.exports;
         let mut find = |export: Option<ModuleExport>| {
             export.and_then(|export| instance.get_module_export(&mut store, &export))
@@ -121,13 +150,43 @@ impl Live {
         let memory = find(memory).and_then(Extern::into_memory);
         let fuel = find(fuel).and_then(Extern::into_global);
         let depth = find(depth).and_then(Extern::into_global);
+        let some = find(some).and_then(Extern::into_func);
+        let mut globals = Vec::new();
+        if facts.memory.is_none() {
+            for (index, _) in &facts.globals {
+                let name = rebuild::global_name(*index);
+                globals.extend(instance.get_global(&mut store, &name));
+            }
+        }
         Ok(Self {
             store,
             instance,
             memory,
+            globals,
             counters: fuel.zip(depth),
+            some,
             grant: 0,
         })
+    }
+
+    /// Where its parts lie: what is ours, the engine's store, its instance, and the first of its
+    /// memory.
+    pub(crate) fn nearby(&mut self) -> Nearby {
+        let data = &raw const *self.store.data();
+        let near = Nearby::default().with(&raw const *self, size_of::<Self>());
+        let near = near.with(data.cast::<u8>().wrapping_sub(STORE_BEFORE), STORE_BYTES);
+        let some = self.some.map(|some| some.to_raw(&mut self.store));
+        let near = match some {
+            Some(some) => near.with(
+                some.cast::<u8>().wrapping_sub(INSTANCE_BEFORE),
+                INSTANCE_BYTES,
+            ),
+            None => near,
+        };
+        match self.memory {
+            Some(memory) => near.with(memory.data_ptr(&self.store), 64),
+            None => near,
+        }
     }
 
     pub(crate) fn host(&mut self) -> &mut Host {
@@ -244,6 +303,19 @@ impl Live {
         let name = rebuild::global_name(index);
         if let Some(global) = self.instance.get_global(&mut self.store, &name) {
             drop(global.set(&mut self.store, to_val(value)));
+        }
+    }
+
+    pub(crate) fn read_globals(&mut self, values: &mut [Value]) {
+        for (global, value) in self.globals.iter().zip(values) {
+            *value = from_val(&global.get(&mut self.store));
+        }
+    }
+
+    pub(crate) fn write_globals(&mut self, values: &[Value]) {
+        for (global, value) in self.globals.iter().zip(values) {
+            // Mutable, and of the type that was read from it.
+            drop(global.set(&mut self.store, to_val(*value)));
         }
     }
 

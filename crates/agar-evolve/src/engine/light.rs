@@ -4,6 +4,7 @@
 //! making one costs less than a tenth of a microsecond.
 
 use super::host::{Halt, Host, Stop, copy_cost};
+use super::nearby::Nearby;
 use crate::failure::Trap;
 use crate::genome::{Facts, Genome, rebuild};
 use crate::value::{Value, ValueType};
@@ -37,6 +38,8 @@ pub(crate) struct Light {
     instance: wasmi::Instance,
     memory: Option<Memory>,
     counters: Option<(Global, Global)>,
+    /// The mutable globals of a genome without memory, whose cells take turns.
+    globals: Vec<Global>,
     /// What is left of the grant of a genome without counters.
     grant: i64,
 }
@@ -56,13 +59,29 @@ impl Light {
         } else {
             None
         };
+        let mut globals = Vec::new();
+        if facts.memory.is_none() {
+            for (index, _) in &facts.globals {
+                globals.extend(instance.get_global(&store, &rebuild::global_name(*index)));
+            }
+        }
         Ok(Self {
             store,
             instance,
             memory,
             counters,
+            globals,
             grant: 0,
         })
+    }
+
+    /// Where its parts lie, as far as this engine says.
+    pub(crate) fn nearby(&mut self) -> Nearby {
+        let near = Nearby::default().with(&raw const *self, size_of::<Self>());
+        match self.memory {
+            Some(memory) => near.with(memory.data_ptr(&self.store), 64),
+            None => near,
+        }
     }
 
     pub(crate) fn host(&mut self) -> &mut Host {
@@ -171,6 +190,19 @@ impl Light {
         let name = rebuild::global_name(index);
         if let Some(global) = self.instance.get_global(&self.store, &name) {
             drop(global.set(&mut self.store, to_val(value)));
+        }
+    }
+
+    pub(crate) fn read_globals(&self, values: &mut [Value]) {
+        for (global, value) in self.globals.iter().zip(values) {
+            *value = from_val(&global.get(&self.store));
+        }
+    }
+
+    pub(crate) fn write_globals(&mut self, values: &[Value]) {
+        for (global, value) in self.globals.iter().zip(values) {
+            // Mutable, and of the type that was read from it.
+            drop(global.set(&mut self.store, to_val(*value)));
         }
     }
 

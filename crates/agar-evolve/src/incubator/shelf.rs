@@ -24,22 +24,18 @@ fn key(genome: &Genome) -> Key {
 
 /// Native code and the room it takes.
 pub(super) struct Shelved {
-    compiled: Compiled,
+    compiled: Arc<Compiled>,
     permit: Arc<Permit>,
 }
 
 impl Shelved {
+    pub(super) const fn compiled(&self) -> &Arc<Compiled> {
+        &self.compiled
+    }
+
     /// The room that the code takes, to be held by every cell that runs it.
     pub(super) fn permit(&self) -> Arc<Permit> {
         Arc::clone(&self.permit)
-    }
-}
-
-impl std::ops::Deref for Shelved {
-    type Target = Compiled;
-
-    fn deref(&self) -> &Compiled {
-        &self.compiled
     }
 }
 
@@ -90,7 +86,7 @@ impl Shelf {
         let permit = budget.admit(cost).map_err(Hatch::NoRoom)?;
         let compiled = heavy.compile(genome).map_err(Hatch::Halt)?;
         let shelved = Arc::new(Shelved {
-            compiled,
+            compiled: Arc::new(compiled),
             permit: Arc::new(permit),
         });
         *place = Some(Arc::clone(&shelved));

@@ -3,7 +3,7 @@
 //! For languages whose interpreter takes long to start and cannot fork: while one individual works,
 //! the next one's process comes up, in a sandbox of its own like every other.
 
-use super::{Launcher, Life};
+use super::{Launcher, Life, Unlaunched};
 use std::fmt;
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,7 +28,7 @@ impl Ahead {
 }
 
 impl Launcher for Ahead {
-    fn launch(&self) -> Result<Ready, String> {
+    fn launch(&self) -> Result<Ready, Unlaunched> {
         let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
         let taken = match ready.take() {
             Some(taken) => taken,

@@ -15,7 +15,7 @@
 mod switch;
 
 use self::switch::{Order, Switch};
-use super::{Launcher, Life};
+use super::{Launcher, Life, Unlaunched};
 use std::fmt;
 use std::io::Write as _;
 use std::os::unix::net::UnixStream;
@@ -55,7 +55,7 @@ impl Zygote {
         }
     }
 
-    fn crowd(&self) -> Result<Arc<Crowd>, String> {
+    fn crowd(&self) -> Result<Arc<Crowd>, Unlaunched> {
         let mut held = self.crowd.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(crowd) = held.as_ref().filter(|it| it.is_alive()) {
             return Ok(Arc::clone(crowd));
@@ -67,9 +67,9 @@ impl Zygote {
 }
 
 impl Launcher for Zygote {
-    fn launch(&self) -> Result<(UnixStream, Box<dyn Life>), String> {
+    fn launch(&self) -> Result<(UnixStream, Box<dyn Life>), Unlaunched> {
         let crowd = self.crowd()?;
-        let (ours, theirs) = UnixStream::pair().map_err(|error| error.to_string())?;
+        let (ours, theirs) = UnixStream::pair()?;
         let number = 1 + crowd.last.fetch_add(1, Ordering::Relaxed);
         crowd.order(Order::Begin(number, theirs));
         let ended = false;
@@ -83,14 +83,13 @@ impl Launcher for Zygote {
 }
 
 impl Crowd {
-    fn start(program: &dyn Launcher) -> Result<Self, String> {
+    fn start(program: &dyn Launcher) -> Result<Self, Unlaunched> {
         let (stream, life) = program.launch()?;
-        let (bell, rung) = UnixStream::pair().map_err(|error| error.to_string())?;
-        bell.set_nonblocking(true)
-            .map_err(|error| error.to_string())?;
+        let (bell, rung) = UnixStream::pair()?;
+        bell.set_nonblocking(true)?;
         let (orders, taken) = mpsc::channel();
         let alive = Arc::new(AtomicBool::new(true));
-        let mut switch = Switch::new(stream, rung, taken).map_err(|error| error.to_string())?;
+        let mut switch = Switch::new(stream, rung, taken)?;
         let ends = Arc::clone(&alive);
         let named = std::thread::Builder::new().name("agar-zygote".to_owned());
         let thread = named.spawn(move || {
@@ -105,7 +104,7 @@ impl Crowd {
             alive,
             last: AtomicU32::new(0),
             life: Mutex::new(life),
-            switch: Mutex::new(Some(thread.map_err(|error| error.to_string())?)),
+            switch: Mutex::new(Some(thread?)),
         })
     }
 

@@ -70,25 +70,60 @@ pub fn bounds(instance: &Instance) -> usize {
 pub fn pack_with(instance: &Instance, likes: impl Fn(usize, usize) -> f64) -> usize {
     // How many bins have each room. Bins of equal room are equal.
     let mut open = vec![0_usize; instance.capacity + 1];
+    let mut rooms = Rooms::up_to(instance.capacity);
+    rooms.set(instance.capacity, true);
     let mut bins = 0;
     for item in &instance.items {
-        let there = |room: &usize| {
-            *room == instance.capacity || open.get(*room).is_some_and(|count| *count > 0)
-        };
-        let rooms = (*item..=instance.capacity).filter(there);
         let best = rooms
+            .from(*item)
             .map(|room| (room, likes(*item, room)))
             .reduce(|best, next| if next.1 > best.1 { next } else { best });
         let room = best.map_or(instance.capacity, |(room, _)| room);
         match open.get_mut(room) {
-            Some(count) if *count > 0 => *count -= 1,
+            Some(count) if *count > 0 => {
+                *count -= 1;
+                rooms.set(room, *count > 0 || room == instance.capacity);
+            }
             Some(_) | None => bins += 1,
         }
-        if let Some(count) = open.get_mut(room.saturating_sub(*item)) {
+        let left = room.saturating_sub(*item);
+        if let Some(count) = open.get_mut(left) {
             *count += 1;
+            rooms.set(left, true);
         }
     }
     bins
+}
+
+/// The rooms that there are, a bit each: few of those that there could be, and looked through for
+/// every item.
+struct Rooms(Vec<u64>);
+
+impl Rooms {
+    fn up_to(most: usize) -> Self {
+        Self(vec![0; most / 64 + 1])
+    }
+
+    fn set(&mut self, room: usize, there: bool) {
+        if let Some(word) = self.0.get_mut(room / 64) {
+            let bit = 1 << (room % 64);
+            *word = if there { *word | bit } else { *word & !bit };
+        }
+    }
+
+    /// Those of at least this size, the tightest first.
+    fn from(&self, least: usize) -> impl Iterator<Item = usize> {
+        let words = self.0.iter().enumerate().skip(least / 64);
+        words.flat_map(move |(index, word)| {
+            let below = if index == least / 64 { least % 64 } else { 0 };
+            let mut left = word & (u64::MAX << below);
+            std::iter::from_fn(move || {
+                let bit = (left != 0).then(|| left.trailing_zeros() as usize)?;
+                left &= left - 1;
+                Some(index * 64 + bit)
+            })
+        })
+    }
 }
 
 /// What a candidate says to every item and room there can be.
@@ -290,7 +325,43 @@ mod tests {
         assert_eq!(pack_with(&instance, |_, room| number(room)), 6);
     }
 
+    /// The same without a list of the rooms.
+    fn pack_plainly(instance: &Instance, likes: impl Fn(usize, usize) -> f64) -> usize {
+        let mut bins: Vec<usize> = Vec::new();
+        for item in &instance.items {
+            let mut best: Option<(usize, usize, f64)> = None;
+            let empty = (bins.len(), instance.capacity);
+            let all = bins.iter().copied().enumerate().chain([empty]);
+            for (at, room) in all.filter(|(_, room)| room >= item) {
+                let liking = likes(*item, room);
+                let better = best
+                    .is_none_or(|(_, held, most)| liking > most || (liking >= most && room < held));
+                if better {
+                    best = Some((at, room, liking));
+                }
+            }
+            let (at, room, _) = best.unwrap();
+            if at == bins.len() {
+                bins.push(room);
+            }
+            bins[at] -= item;
+        }
+        bins.len()
+    }
+
     proptest! {
+        #[test]
+        fn bins_of_equal_room_are_equal(seed: u64, salt: u64) {
+            for sort in [Sort::Uniform, Sort::Weibull] {
+                let instance = sort.draw(80, &mut Chance::of(&[seed]));
+                // Few different likings, so that there are equals.
+                let wild = |item: usize, room: usize| {
+                    number(Chance::of(&[salt, item as u64, room as u64]).below(5))
+                };
+                prop_assert_eq!(pack_with(&instance, wild), pack_plainly(&instance, wild));
+            }
+        }
+
         #[test]
         fn no_liking_packs_below_the_bound_or_above_one_bin_an_item(seed: u64, salt: u64) {
             let instance = Sort::Uniform.draw(60, &mut Chance::of(&[seed]));

@@ -311,6 +311,7 @@ fn the_defaults_are_the_seeds() {
     assert_eq!(settings.gc_interval_ms, 60_000);
     assert_eq!(settings.gc_retain_generations, 3);
     assert_eq!(u64::from(settings.memory_pages_max) << 16, 64 << 20);
+    assert_eq!(settings.processes_max, 50);
     assert_eq!(settings.mailbox, 1_000);
     assert_eq!(agar_evolve::Plan::default().retain_generations, 3);
 }

@@ -40,3 +40,5 @@ mod states;
 mod tiers;
 #[cfg(test)]
 mod trees;
+#[cfg(test)]
+mod turns;

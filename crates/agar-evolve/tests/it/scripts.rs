@@ -40,7 +40,7 @@ fn cell(source: &str) -> Cell {
 }
 
 /// Every engine that this build has.
-fn incubators() -> Vec<Incubator> {
+pub(crate) fn incubators() -> Vec<Incubator> {
     let mut engines = vec![Engines::Light];
     if cfg!(feature = "native") {
         engines.push(Engines::Heavy);

@@ -5,6 +5,7 @@ mod attaching;
 mod browsing;
 #[cfg(test)]
 mod cells;
+mod compiling;
 mod crowd;
 #[cfg(test)]
 mod endpoint;

@@ -86,7 +86,9 @@ impl Commands {
 
     fn start(&self) -> Result<Talk, NoChild> {
         let launched = self.launcher.launch();
-        let (stream, life) = launched.map_err(|words| NoChild::Gone { words })?;
+        let (stream, life) = launched.map_err(|why| NoChild::Gone {
+            words: why.to_string(),
+        })?;
         Ok(Talk {
             stream,
             life,
@@ -153,6 +155,7 @@ impl Talk {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use agar_evolve::Unlaunched;
     use agar_evolve::outside::Wanted;
     use std::io::{BufRead as _, BufReader};
 
@@ -166,10 +169,10 @@ mod tests {
     }
 
     impl Launcher for Script {
-        fn launch(&self) -> Result<(UnixStream, Box<dyn Life>), String> {
+        fn launch(&self) -> Result<(UnixStream, Box<dyn Life>), Unlaunched> {
             let answer = self.0;
-            let (ours, mut stream) = UnixStream::pair().map_err(|e| e.to_string())?;
-            let reader = BufReader::new(stream.try_clone().map_err(|e| e.to_string())?);
+            let (ours, mut stream) = UnixStream::pair()?;
+            let reader = BufReader::new(stream.try_clone()?);
             std::thread::spawn(move || {
                 let lines = reader.lines().map_while(Result::ok);
                 (0..)

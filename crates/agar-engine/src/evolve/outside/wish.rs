@@ -139,7 +139,7 @@ fn checked(url: &str) -> Result<(), EvolveError> {
         let why = "`endpoint` must begin with http:// or https://, without a password".to_owned();
         return Err(EvolveError::Task(why));
     }
-    if url.starts_with("https://") && !cfg!(feature = "tls") {
+    if url.starts_with("https://") {
         return Err(EvolveError::NoTls);
     }
     Ok(())
@@ -180,6 +180,11 @@ mod tests {
         ] {
             assert!(!is_loopback(url), "{url}");
         }
+        let secret = OutsideWish {
+            endpoint: Some("https://localhost/v1".to_owned()),
+            ..OutsideWish::default()
+        };
+        assert!(matches!(secret.check(), Err(EvolveError::NoTls)));
         let away = OutsideWish {
             endpoint: Some("http://10.0.0.1/v1".to_owned()),
             ..OutsideWish::default()
