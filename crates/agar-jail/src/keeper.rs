@@ -9,7 +9,7 @@ use crate::notify::Recorded;
 use crate::policy::Overlay;
 use crate::protocol::{self, News, Order, Remounted, Reply, Request};
 use crate::wire::Raw;
-use crate::{init, probe, syscall};
+use crate::{heap, init, probe};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 use rustix::net::SocketFlags;
@@ -40,7 +40,7 @@ pub(crate) const CONFIG_FD: i32 = 4;
 
 /// Runs the keeper's program. The exit status is for people who look; clients learn by message.
 pub fn main() -> u8 {
-    syscall::share_heap();
+    heap::share();
     // SAFETY: whoever starts the keeper puts its socket there and nobody else in this process owns it.
     let client = unsafe { OwnedFd::from_raw_fd(CLIENT_FD) };
     // SAFETY: as above, for the configuration of those that get one.

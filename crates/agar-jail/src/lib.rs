@@ -12,6 +12,7 @@ pub mod capability;
 pub mod cgroup;
 pub mod client;
 mod detach;
+pub mod heap;
 mod held;
 mod init;
 pub mod keeper;

@@ -225,16 +225,6 @@ pub(crate) fn signal_everyone(signal: i32) {
     }
 }
 
-/// Has all threads of this process take their memory from one place. Each would else have one of its
-/// own, with page tables of its own: 13 KiB more for every sandbox, and nobody waits for the lock of a
-/// heap that is hardly used.
-pub(crate) fn share_heap() {
-    #[cfg(target_env = "gnu")]
-    // SAFETY: takes two numbers, and changes only what later calls of the allocator do. Where it fails,
-    // there is more than one place, as before.
-    let _ = unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) };
-}
-
 /// Ends this process, all its threads, at once.
 pub(crate) fn exit(code: i32) -> ! {
     // SAFETY: leaves without running anything else of this process.

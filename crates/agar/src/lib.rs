@@ -26,6 +26,7 @@ pub const DONE: u8 = 0;
 
 /// The whole program.
 pub fn main() -> ExitCode {
+    agar_engine::hold_memory();
     let typed: Vec<OsString> = std::env::args_os().skip(1).collect();
     ExitCode::from(run(Environment::read(), typed))
 }
