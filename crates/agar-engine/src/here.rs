@@ -142,6 +142,14 @@ impl Here {
         Ok(self.store.borrow_mut().write(work)?)
     }
 
+    /// The same for work that may give up what it wrote for reasons of its own.
+    pub(crate) fn write_or<T, E: From<StoreError>>(
+        &self,
+        work: impl FnOnce(&Writer<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        self.store.borrow_mut().write(work)
+    }
+
     /// Folds the store's log into its file, for when nobody waits.
     pub(crate) fn tidy(&self) -> Result<(), EngineError> {
         Ok(self.store.borrow().tidy()?)

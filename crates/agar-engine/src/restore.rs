@@ -4,7 +4,7 @@ use crate::answer::SnapshotView;
 use crate::blueprint::Blueprint;
 use crate::here::Here;
 use crate::snapshot::settled;
-use crate::travel::{self, Arrival, Clone, Force, Guests, NewSnapshot, Note, Places};
+use crate::travel::{self, Arrival, Clone, Enacted, Force, Guests, NewSnapshot, Note, Places};
 use crate::turn::Turn;
 use crate::{Engine, EngineError, SandboxView};
 use crate::{find, layers, raise, view};
@@ -93,8 +93,12 @@ pub(crate) fn return_to(
     let mut note = plan.note(engine, record, (&blueprint, target))?;
     note.begin(engine, here, record)?;
     let now = (record, blueprint.stacks.as_slice());
-    let force = travel::make_clones(&plan.clones)
+    let enacted = travel::make_clones(&plan.clones)
         .and_then(|()| travel::enact(engine, here, now, &note, Guests::Leave));
+    let (force, written) = match enacted {
+        Ok(Enacted { force, written }) => (Ok(force), written),
+        Err(error) => (Err(error), None),
+    };
     let (ended, jail_ended) = match force {
         Ok(Force::Stopped) => (0, false),
         Ok(Force::Laid { ended }) => (ended, false),
@@ -116,7 +120,7 @@ pub(crate) fn return_to(
         }
     };
     note.restored = Some((target.id, ended));
-    let left = note.commit(engine, here, record)?;
+    let left = note.conclude((engine, here), record, written)?;
     let state = here.read(|store| store.sandbox(record.id))?.state;
     if state == State::Paused {
         here.write(|store| store.advance_sandbox(record.id, Event::Resume, engine.now()))?;

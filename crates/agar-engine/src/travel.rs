@@ -22,7 +22,7 @@ pub(crate) use condense::{condense_all, condensed, tend};
 pub(crate) use dispose::{dispose, forget};
 pub(crate) use note::{Arrival, NewSnapshot, Note, settle, settle_all};
 pub(crate) use retain::{count_excess, retain_all};
-pub(crate) use rotate::{Force, Guests, Places, enact};
+pub(crate) use rotate::{Enacted, Force, Guests, Places, enact};
 pub(crate) use take::{Wish, is_at_rest, take, take_within};
 
 use crate::failure::EngineError;

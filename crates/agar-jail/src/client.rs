@@ -19,7 +19,7 @@ mod still;
 pub(crate) use start::AHEAD_WORD;
 use start::Child;
 pub use start::{Ahead, Raising, StartError, Waiting, prepare, start};
-pub use still::Stillness;
+pub use still::{Laying, Stillness};
 
 /// What a keeper needs to know to raise a jail and mind it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -390,6 +390,15 @@ impl Reader<'_> {
             .ok_or_else(|| missing(&id.to_string()))
     }
 
+    /// The project of a sandbox.
+    pub(crate) fn project_of(&self, id: SandboxId) -> Result<ProjectId, StoreError> {
+        self.connection
+            .prepare_cached("SELECT project FROM sandbox WHERE id = ?1")?
+            .query_row([id.to_string()], |row| parsed(row, 0))
+            .optional()?
+            .ok_or_else(|| missing(&id.to_string()))
+    }
+
     /// Sandboxes with a change of their layers under way.
     pub fn sandboxes_pending(&self) -> Result<Vec<Sandbox>, StoreError> {
         let mut statement = self.connection.prepare_cached(&format!(

@@ -60,7 +60,7 @@ const COLUMNS: &str = "snapshot.id, snapshot.sandbox, snapshot.name, snapshot.ki
 impl Writer<'_> {
     /// Records a snapshot whose layers are on disk. The sandbox's state descends from it now.
     pub fn add_snapshot(&self, new: &Snapshot) -> Result<(), StoreError> {
-        let sandbox = self.read().sandbox(new.sandbox)?;
+        let project = self.read().project_of(new.sandbox)?;
         let inserted = self
             .transaction
             .prepare_cached(
@@ -95,7 +95,7 @@ impl Writer<'_> {
             reason: new.kind,
             frozen_us: new.frozen_us,
         };
-        self.append(sandbox.project, Some(new.sandbox), new.created, &fact)?;
+        self.append(project, Some(new.sandbox), new.created, &fact)?;
         Ok(())
     }
 
@@ -117,7 +117,7 @@ impl Writer<'_> {
                 snapshot.parent.map(|id| id.to_string())
             ])?;
         if gone == 1 {
-            let project = self.read().sandbox(snapshot.sandbox)?.project;
+            let project = self.read().project_of(snapshot.sandbox)?;
             let fact = Fact::SnapshotRemoved {
                 snapshot: snapshot.id,
                 name: snapshot.name.clone(),

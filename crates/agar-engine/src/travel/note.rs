@@ -10,11 +10,13 @@ use agar_core::id::SnapshotId;
 use agar_core::seam::Timestamp;
 use agar_core::snapshot::{SnapshotKind, Taken};
 use agar_core::walls::BaseKind;
+use agar_jail::client::{Laid, Laying};
 use agar_sandbox::stack::Stack;
 use agar_sandbox::{snapshot, spelling};
 use agar_store::{Fact, Sandbox, Snapshot, StoreError, Writer};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// A change of a sandbox's layers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,6 +63,23 @@ pub(crate) struct NewSnapshot {
     pub(crate) frozen_us: Option<u64>,
 }
 
+/// What was recorded of a change while the jail took it.
+#[derive(Debug)]
+pub(crate) struct Written(Option<Snapshot>);
+
+/// A transaction was given up, by whom does not matter: it is done again later.
+struct Withheld;
+
+impl From<StoreError> for Withheld {
+    fn from(_: StoreError) -> Self {
+        Self
+    }
+}
+
+/// For how long a jail that takes new layers may keep others from writing to the store: it takes one
+/// or two thousandths of a second, unless somebody stopped it.
+const STORE_HELD: Duration = Duration::from_millis(20);
+
 impl Note {
     /// Writes the note down, before anything is made.
     pub(crate) fn begin(
@@ -84,13 +103,70 @@ impl Note {
         record: &Sandbox,
     ) -> Result<Option<Snapshot>, EngineError> {
         let text = self.blueprint(record)?;
-        let snapshot =
-            here.write(|store| self.record(store, record, text.as_deref(), engine.now()))?;
+        let at = engine.now();
+        let ended = self.restored.map_or(0, |(_, ended)| ended);
+        let snapshot = here.write(|store| {
+            let snapshot = self.record(store, record, text.as_deref(), at)?;
+            self.record_return(store, record, ended, at)?;
+            Ok(snapshot)
+        })?;
+        self.clear_away(here);
+        Ok(snapshot)
+    }
+
+    /// The same while the jail takes the new layers: what is written becomes true when it has them. It
+    /// is not written at all if the jail does not take them, or takes longer than others should be
+    /// kept from the store.
+    pub(crate) fn commit_when_laid(
+        &self,
+        (engine, here): (&Engine, &Here),
+        record: &Sandbox,
+        laying: &Laying,
+    ) -> Result<(Laid, Option<Written>), EngineError> {
+        let text = self.blueprint(record);
+        let at = engine.now();
+        let mut heard = None;
+        let written = here.write_or(|store| {
+            let text = text.as_ref().map_err(|_| Withheld)?;
+            let snapshot = self.record(store, record, text.as_deref(), at)?;
+            if laying.is_over(STORE_HELD) {
+                heard = Some(laying.outcome());
+            }
+            let Some(Ok(Laid::Done { ended })) = &heard else {
+                return Err(Withheld);
+            };
+            self.record_return(store, record, *ended, at)?;
+            Ok(Written(snapshot))
+        });
+        let laid = match heard {
+            Some(heard) => heard?,
+            None => laying.outcome()?,
+        };
+        let written = written.ok();
+        if written.is_some() {
+            self.clear_away(here);
+        }
+        Ok((laid, written))
+    }
+
+    /// The snapshot of a change that is in force; recorded now if that has not been done.
+    pub(crate) fn conclude(
+        &self,
+        (engine, here): (&Engine, &Here),
+        record: &Sandbox,
+        written: Option<Written>,
+    ) -> Result<Option<Snapshot>, EngineError> {
+        match written {
+            Some(Written(snapshot)) => Ok(snapshot),
+            None => self.commit(engine, here, record),
+        }
+    }
+
+    fn clear_away(&self, here: &Here) {
         for path in &self.spent {
             // What cannot go now goes with the sandbox.
             drop(here.throw_away(path));
         }
-        Ok(snapshot)
     }
 
     fn blueprint(&self, record: &Sandbox) -> Result<Option<String>, EngineError> {
@@ -138,11 +214,22 @@ impl Note {
             generation: arrival.generation,
         });
         store.arrive(record.id, arrival.as_ref(), head, at)?;
-        if let Some((snapshot, ended)) = self.restored {
+        Ok(snapshot)
+    }
+
+    /// Says in the journal what was returned to, and how many processes were ended for it.
+    fn record_return(
+        &self,
+        store: &Writer<'_>,
+        record: &Sandbox,
+        ended: u32,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        if let Some((snapshot, _)) = self.restored {
             let fact = Fact::SnapshotRestored { snapshot, ended };
             store.append(record.project, Some(record.id), at, &fact)?;
         }
-        Ok(snapshot)
+        Ok(())
     }
 
     /// Whether nothing is made on disk for it.

@@ -2,11 +2,11 @@
 
 use crate::failure::EngineError;
 use crate::here::Here;
-use crate::travel::note::Note;
+use crate::travel::note::{Note, Written};
 use crate::{Engine, raise};
 use agar_core::state::State;
 use agar_core::walls::Tier;
-use agar_jail::client::{Laid, Remount};
+use agar_jail::client::{Keeper, Laid, Remount, TalkError};
 use agar_sandbox::snapshot;
 use agar_sandbox::stack::Stack;
 use agar_store::Sandbox;
@@ -70,7 +70,24 @@ pub(crate) enum Guests {
     Leave,
 }
 
-/// Makes the directories of a note that hold changes from now on, and has the jail use them.
+/// A change that is in force, or is not.
+#[derive(Debug)]
+pub(crate) struct Enacted {
+    /// How it came into force.
+    pub(crate) force: Force,
+    /// What was written down about it meanwhile; nothing if that is still to be done.
+    pub(crate) written: Option<Written>,
+}
+
+impl From<Force> for Enacted {
+    fn from(force: Force) -> Self {
+        let written = None;
+        Self { force, written }
+    }
+}
+
+/// Makes the directories of a note that hold changes from now on, and has the jail use them. While it
+/// takes them the note is written down as done, where that is possible.
 ///
 /// `now` is what the sandbox is made of until then.
 pub(crate) fn enact(
@@ -79,13 +96,13 @@ pub(crate) fn enact(
     (record, now): (&Sandbox, &[Stack]),
     note: &Note,
     guests: Guests,
-) -> Result<Force, EngineError> {
+) -> Result<Enacted, EngineError> {
     let Some(arrival) = &note.arrival else {
-        return Ok(Force::Stopped);
+        return Ok(Force::Stopped.into());
     };
     make(note, &arrival.stacks)?;
     if !matches!(record.state, State::Running | State::Paused) {
-        return Ok(Force::Stopped);
+        return Ok(Force::Stopped.into());
     }
     let moved = |stack: &&Stack| now.iter().all(|old| old.upper != stack.upper);
     let overlays: Vec<_> = arrival
@@ -102,31 +119,56 @@ pub(crate) fn enact(
             .iter()
             .filter(moved)
             .all(|stack| stack.role.can_be_kept());
-    let laid = match here.keeper(engine, record.id) {
-        Ok(keeper) if fits => keeper.remount(&Remount {
-            overlays,
-            layers: raise::counted(&arrival.stacks),
-            evict: guests == Guests::Leave,
-        })?,
-        Ok(keeper) => {
-            let ended = keeper.status()?.processes;
-            if guests == Guests::Stay && ended > 0 {
-                return Ok(Force::Busy);
-            }
-            raise::down_in_turn(engine, here, record)?;
-            return Ok(Force::Ended { ended });
+    match here.keeper(engine, record.id) {
+        Ok(keeper) if fits => {
+            let order = Remount {
+                overlays,
+                layers: raise::counted(&arrival.stacks),
+                evict: guests == Guests::Leave,
+            };
+            let laying = keeper.begin_remount(&order)?;
+            let (laid, written) = note.commit_when_laid((engine, here), record, &laying)?;
+            let force = after(engine, here, record, &laid)?;
+            Ok(Enacted { force, written })
         }
-        // It died; nothing is mounted any more.
-        Err(_) => return Ok(Force::Stopped),
-    };
+        keeper => without_layers(engine, here, record, (keeper, guests)).map(Enacted::from),
+    }
+}
+
+/// What a jail made of new layers means for the sandbox.
+fn after(
+    engine: &Engine,
+    here: &Here,
+    record: &Sandbox,
+    laid: &Laid,
+) -> Result<Force, EngineError> {
     match laid {
-        Laid::Done { ended } => Ok(Force::Laid { ended }),
+        Laid::Done { ended } => Ok(Force::Laid { ended: *ended }),
         Laid::Busy => Ok(Force::Busy),
         Laid::Unable(_) | Laid::Lost(_) => {
             raise::down_in_turn(engine, here, record)?;
             Ok(Force::Ended { ended: 0 })
         }
     }
+}
+
+/// A jail that cannot be given the new layers is ended, if it may be.
+fn without_layers(
+    engine: &Engine,
+    here: &Here,
+    record: &Sandbox,
+    (keeper, guests): (Result<Keeper, TalkError>, Guests),
+) -> Result<Force, EngineError> {
+    // It died; nothing is mounted any more.
+    let Ok(keeper) = keeper else {
+        return Ok(Force::Stopped);
+    };
+    let ended = keeper.status()?.processes;
+    if guests == Guests::Stay && ended > 0 {
+        return Ok(Force::Busy);
+    }
+    raise::down_in_turn(engine, here, record)?;
+    Ok(Force::Ended { ended })
 }
 
 /// Makes the uppers and work directories that a note promises.

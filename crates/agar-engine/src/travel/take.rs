@@ -5,8 +5,8 @@ use crate::failure::EngineError;
 use crate::here::Here;
 use crate::travel::clones::{self, Clone};
 use crate::travel::frozen::{Ground, Left};
-use crate::travel::note::{Arrival, NewSnapshot, Note, settle};
-use crate::travel::rotate::{Force, Guests, Places, enact};
+use crate::travel::note::{Arrival, NewSnapshot, Note, Written, settle};
+use crate::travel::rotate::{Enacted, Force, Guests, Places, enact};
 use crate::travel::{condensed, to_text};
 use crate::{Engine, raise};
 use agar_core::snapshot::{SnapshotKind, Taken};
@@ -169,21 +169,23 @@ impl Taking<'_> {
             restored: None,
         };
         if note.is_bare() {
-            return self.commit(&note, false).map(Some);
+            return self.conclude(&note, None, false).map(Some);
         }
         note.begin(self.engine, self.here, self.record)?;
-        let force = clones::make(&parts.clones).and_then(|()| {
+        let enacted = clones::make(&parts.clones).and_then(|()| {
             let now = (self.record, self.blueprint.stacks.as_slice());
             enact(self.engine, self.here, now, &note, Guests::Stay)
         });
-        match force {
-            Ok(Force::Busy) => {
+        match enacted {
+            Ok(Enacted {
+                force: Force::Busy, ..
+            }) => {
                 note.withdraw(self.engine, self.here, self.record)?;
                 Ok(None)
             }
-            Ok(force) => {
+            Ok(Enacted { force, written }) => {
                 let jail_ended = matches!(force, Force::Ended { .. });
-                self.commit(&note, jail_ended).map(Some)
+                self.conclude(&note, written, jail_ended).map(Some)
             }
             Err(error) => {
                 self.settle();
@@ -282,7 +284,7 @@ impl Taking<'_> {
                         None => Taken::Stopped,
                     };
                 }
-                self.commit(&note, false)
+                self.conclude(&note, None, false)
             }
             Err(error) => {
                 self.settle();
@@ -369,8 +371,13 @@ impl Taking<'_> {
         })
     }
 
-    fn commit(&self, note: &Note, jail_ended: bool) -> Result<Took, EngineError> {
-        let snapshot = note.commit(self.engine, self.here, self.record)?;
+    fn conclude(
+        &self,
+        note: &Note,
+        written: Option<Written>,
+        jail_ended: bool,
+    ) -> Result<Took, EngineError> {
+        let snapshot = note.conclude((self.engine, self.here), self.record, written)?;
         let snapshot = snapshot.ok_or_else(|| {
             EngineError::Invalid("a snapshot was taken and not recorded".to_owned())
         })?;

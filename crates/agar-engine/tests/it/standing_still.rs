@@ -2,6 +2,9 @@
 
 use crate::travelling::Yard;
 use agar_core::snapshot::Taken;
+use agar_engine::snapshot::{SnapshotRequest, snapshot};
+use agar_testkit::{keepers, wait};
+use rustix::process::{Signal, kill_process};
 
 /// Writes the same number to one file after the other, in every way that a file can be written, again
 /// and again with the next number. So at each moment no file is ahead of the one before it, and the
@@ -93,4 +96,42 @@ fn a_snapshot_of_a_sandbox_that_is_written_to_shows_a_state_that_there_was() {
         last = first;
         yard.remove(&fork);
     }
+}
+
+#[test]
+fn a_keeper_that_was_stopped_while_it_takes_new_layers_keeps_nobody_from_the_store() {
+    let yard = Yard::new();
+    yard.create("other");
+    yard.create("calm-fern");
+    yard.say("calm-fern", "echo x > made");
+    let request = SnapshotRequest {
+        sandbox: Some("calm-fern".to_owned()),
+        name: Some("first".to_owned()),
+        note: None,
+    };
+    let state = yard.desk.home().join(".local/state/agar");
+    let sandbox = state.join("sandboxes").join(yard.id("calm-fern"));
+    let keeper = keepers::of_sandbox(&state, &sandbox).unwrap();
+    let taken = std::thread::scope(|scope| {
+        kill_process(keeper, Signal::STOP).unwrap();
+        let desk = &yard.desk;
+        let taking = scope.spawn(|| snapshot(&desk.engine(), &request));
+        wait::until("the snapshot to have made its layers", || rotated(&sandbox));
+        // Writes that it runs and that it ended; with the store held it would give up.
+        let said = yard.say("other", "echo said");
+        kill_process(keeper, Signal::CONT).unwrap();
+        assert_eq!(said, "said\n");
+        taking.join().unwrap().unwrap()
+    });
+    assert_eq!(taken.snapshot.taken, Taken::Idle);
+    assert!(!taken.jail_ended);
+    assert_eq!(yard.say("calm-fern", "cat made"), "x\n");
+}
+
+/// Whether a sandbox has an upper layer that was not its first.
+fn rotated(sandbox: &std::path::Path) -> bool {
+    let names = fs_err::read_dir(sandbox).unwrap().flatten();
+    names
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .any(|name| name.starts_with("upper-") && name.matches('-').count() == 2)
 }

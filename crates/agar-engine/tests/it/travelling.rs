@@ -89,6 +89,12 @@ impl Yard {
         found.unwrap().sandbox.state
     }
 
+    pub(crate) fn id(&self, alias: &str) -> String {
+        let all = list(&self.engine, &ListRequest::default()).unwrap();
+        let found = all.sandboxes.iter().find(|it| it.sandbox.alias == alias);
+        found.unwrap().sandbox.id.to_string()
+    }
+
     pub(crate) fn remove(&self, name: &str) {
         let request = RemoveRequest {
             sandboxes: vec![name.to_owned()],

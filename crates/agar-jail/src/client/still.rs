@@ -2,8 +2,18 @@
 
 use super::{Keeper, Laid, Remount, StartError, TalkError, unexpected};
 use crate::protocol::{Remounted, Reply, Request};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io;
 use std::time::Duration;
+
+/// What was being done when layers could not be laid.
+const LAY: &str = "lay its layers anew";
+
+/// A jail that is taking new layers.
+#[derive(Debug)]
+pub struct Laying {
+    keeper: Keeper,
+}
 
 /// Processes that stand still until this is dropped or the asking process is gone.
 #[derive(Debug)]
@@ -16,11 +26,24 @@ pub struct Stillness<'k> {
 impl Keeper {
     /// Lays the layers of some trees anew.
     pub fn remount(&self, remount: &Remount) -> Result<Laid, TalkError> {
-        const DOING: &str = "lay its layers anew";
-        self.say(&Request::Remount(remount.clone()), &[], DOING)?;
-        let outcome = match self.hear(DOING)? {
+        self.ask_for_layers(remount)?;
+        self.laid()
+    }
+
+    /// The same without waiting for it, for whoever has something else to do meanwhile.
+    pub fn begin_remount(self, remount: &Remount) -> Result<Laying, TalkError> {
+        self.ask_for_layers(remount)?;
+        Ok(Laying { keeper: self })
+    }
+
+    fn ask_for_layers(&self, remount: &Remount) -> Result<(), TalkError> {
+        self.say(&Request::Remount(remount.clone()), &[], LAY)
+    }
+
+    fn laid(&self) -> Result<Laid, TalkError> {
+        let outcome = match self.hear(LAY)? {
             (Reply::Remounted(outcome), _) => outcome,
-            (reply, _) => return Err(unexpected(DOING, &reply)),
+            (reply, _) => return Err(unexpected(LAY, &reply)),
         };
         Ok(match outcome {
             Remounted::Laid { ended } => Laid::Done { ended },
@@ -84,6 +107,23 @@ impl Keeper {
         if let Some(child) = self.child {
             child.bury();
         }
+    }
+}
+
+impl Laying {
+    /// Waits for what became of it, but no longer than this. Whether it can be told.
+    pub fn is_over(&self, patience: Duration) -> bool {
+        let mut fds = [PollFd::new(&self.keeper.socket, PollFlags::IN)];
+        let patience = Timespec {
+            tv_sec: i64::try_from(patience.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: i64::from(patience.subsec_nanos()),
+        };
+        poll(&mut fds, Some(&patience)).is_ok_and(|ready| ready > 0)
+    }
+
+    /// Waits for what became of it, which is told once.
+    pub fn outcome(&self) -> Result<Laid, TalkError> {
+        self.keeper.laid()
     }
 }
 
