@@ -1,4 +1,4 @@
-//! Packages from PyPI in a place of their own, for what only they can do.
+//! Packages from the Python index in a place of their own, for what only they can do.
 
 use crate::program;
 use anyhow::{Context as _, Result};

@@ -1,4 +1,4 @@
-//! The compilers that make genomes of C and Rust: Zig from PyPI, and a target for rustc.
+//! The compilers that make genomes of C and Rust: Zig from the Python index, and a target for rustc.
 //!
 //! They are no part of a build, so a machine that cannot have them builds and tests all the same. What
 //! is missing is said, and the tests that need it skip, as `xtask/expected-skips.toml` expects of

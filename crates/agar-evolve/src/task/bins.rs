@@ -325,22 +325,25 @@ mod tests {
         assert_eq!(pack_with(&instance, |_, room| number(room)), 6);
     }
 
+    /// Of two bins with place, room and liking: the one that is liked more, of equals the tighter.
+    fn better(one: (usize, usize, f64), other: (usize, usize, f64)) -> (usize, usize, f64) {
+        let tighter = other.2 >= one.2 && other.1 < one.1;
+        if other.2 > one.2 || tighter {
+            other
+        } else {
+            one
+        }
+    }
+
     /// The same without a list of the rooms.
     fn pack_plainly(instance: &Instance, likes: impl Fn(usize, usize) -> f64) -> usize {
         let mut bins: Vec<usize> = Vec::new();
         for item in &instance.items {
-            let mut best: Option<(usize, usize, f64)> = None;
             let empty = (bins.len(), instance.capacity);
             let all = bins.iter().copied().enumerate().chain([empty]);
-            for (at, room) in all.filter(|(_, room)| room >= item) {
-                let liking = likes(*item, room);
-                let better = best
-                    .is_none_or(|(_, held, most)| liking > most || (liking >= most && room < held));
-                if better {
-                    best = Some((at, room, liking));
-                }
-            }
-            let (at, room, _) = best.unwrap();
+            let fitting = all.filter(|(_, room)| room >= item);
+            let judged = fitting.map(|(at, room)| (at, room, likes(*item, room)));
+            let (at, room, _) = judged.reduce(better).unwrap();
             if at == bins.len() {
                 bins.push(room);
             }

@@ -17,7 +17,8 @@ fn path() -> String {
         |_| String::new(),
         |told| String::from_utf8_lossy(&told.stdout).trim().to_owned(),
     );
-    let path = std::env::var("PATH").unwrap_or_default();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = path.to_string_lossy();
     format!("{toolchain}/bin:{path}:{}", invocation::PATH)
 }
 
@@ -50,19 +51,19 @@ fn reloaded(world: &World, name: &str, source: &str) -> Option<String> {
 #[test]
 fn c_is_compiled_on_the_way_into_a_cell() {
     let world = plain();
-    match reloaded(&world, "counter.c", IN_C) {
-        Some(said) => assert_eq!(said, "8"),
-        None => skip!("c-compiler", "neither clang with lld nor Zig"),
-    }
+    let Some(said) = reloaded(&world, "counter.c", IN_C) else {
+        skip!("c-compiler", "neither clang with lld nor Zig")
+    };
+    assert_eq!(said, "8");
     world.assert_nothing_left();
 }
 
 #[test]
 fn rust_is_compiled_on_the_way_into_a_cell() {
     let world = plain();
-    match reloaded(&world, "counter.rs", IN_RUST) {
-        Some(said) => assert_eq!(said, "8"),
-        None => skip!("rust-target", "no rustc with wasm32-unknown-unknown"),
-    }
+    let Some(said) = reloaded(&world, "counter.rs", IN_RUST) else {
+        skip!("rust-target", "no rustc with wasm32-unknown-unknown")
+    };
+    assert_eq!(said, "8");
     world.assert_nothing_left();
 }

@@ -178,7 +178,7 @@ fn a_file_alone_cannot_let_anything_leave_the_machine() {
         .agar(["evolve", "run", "it.toml"])
         .expect_code(6)
         .stderr;
-    assert!(told.contains("without TLS"), "{told}");
+    assert!(told.contains("no TLS itself"), "{told}");
     let status = json(&world, &["status"]);
     assert_eq!(status["searches"].as_array().map(Vec::len), Some(0));
 }
