@@ -98,12 +98,14 @@ pub enum EvolveError {
         /// Whom.
         to: String,
     },
-    /// An endpoint is asked in plain http.
-    #[error(
-        "cannot ask an https endpoint: agar speaks no TLS itself; put a relay on this machine before \
-         it, or ask it by a `command` with `network = true`"
-    )]
-    NoTls,
+    /// The certificates by which endpoints are known cannot be had.
+    #[error("cannot read the certificates in {}: {why}", path.display())]
+    NoRoots {
+        /// Where they were to be.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
     /// The key is not there.
     #[error("the environment has no {variable}, which is to hold the key of the endpoint")]
     NoKey {
@@ -181,9 +183,9 @@ impl Fault for EvolveError {
             | Self::Task(_)
             | Self::Plan(_)
             | Self::NoKey { .. }
+            | Self::NoRoots { .. }
             | Self::Candidate { .. } => Kind::Invalid,
             Self::Leaves { .. } => Kind::Refused,
-            Self::NoTls => Kind::Unsupported,
             Self::Cell(fault) | Self::Swap { why: fault, .. } => fault.kind(),
             Self::Genome(fault) => fault.kind(),
             Self::Compile(fault) => fault.kind(),
@@ -233,7 +235,7 @@ impl Fault for EvolveError {
             | Self::NoSuchIndividual { .. }
             | Self::Record { .. }
             | Self::NoKey { .. }
-            | Self::NoTls
+            | Self::NoRoots { .. }
             | Self::Cell(_)
             | Self::Genome(_)
             | Self::Swap { .. }

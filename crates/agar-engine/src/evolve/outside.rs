@@ -7,6 +7,7 @@
 mod answer;
 mod command;
 mod endpoint;
+mod roots;
 mod wish;
 
 pub use wish::OutsideWish;

@@ -25,6 +25,8 @@ mod preserving;
 mod programs;
 mod queueing;
 mod said;
+#[cfg(test)]
+mod secure;
 mod serving;
 mod terminal;
 mod trying;

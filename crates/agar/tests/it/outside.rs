@@ -163,6 +163,7 @@ fn a_file_alone_cannot_let_anything_leave_the_machine() {
     let world = plain();
     for outside in [
         "endpoint = 'http://192.0.2.1/v1'",
+        "endpoint = 'https://192.0.2.1/v1'",
         "endpoint = 'http://192.0.2.1/v1'\nallowed = true",
         "command = ['cat']\nnetwork = true",
     ] {
@@ -173,12 +174,6 @@ fn a_file_alone_cannot_let_anything_leave_the_machine() {
             .stderr;
         assert!(told.contains("--allow-outside"), "{told}");
     }
-    world.write("it.toml", file("endpoint = 'https://127.0.0.1/v1'"));
-    let told = world
-        .agar(["evolve", "run", "it.toml"])
-        .expect_code(6)
-        .stderr;
-    assert!(told.contains("no TLS itself"), "{told}");
     let status = json(&world, &["status"]);
     assert_eq!(status["searches"].as_array().map(Vec::len), Some(0));
 }

@@ -5,6 +5,7 @@
 
 use super::EngineError;
 use super::answer::{from_words, some};
+use super::roots::roots;
 use super::wish::OutsideWish;
 use crate::Engine;
 use agar_evolve::Code;
@@ -13,6 +14,7 @@ use serde::Deserialize;
 use serde_json::json;
 use std::fmt;
 use std::time::Duration;
+use ureq::tls::TlsConfig;
 
 /// The longest answer that is read.
 const BODY_MAX: u64 = 4 << 20;
@@ -68,7 +70,12 @@ impl Endpoint {
     pub(super) fn new(engine: &Engine, wish: &OutsideWish, url: &str) -> Result<Self, EngineError> {
         let key = wish.key(engine)?;
         let timeout = Duration::from_secs(wish.timeout_s);
+        let mut tls = TlsConfig::builder();
+        if url.starts_with("https://") {
+            tls = tls.root_certs(roots(engine)?);
+        }
         let config = ureq::Agent::config_builder()
+            .tls_config(tls.build())
             .timeout_global(Some(timeout))
             .max_redirects(0)
             .http_status_as_error(false)
