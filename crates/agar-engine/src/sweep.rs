@@ -15,7 +15,7 @@ use agar_core::id::SandboxId;
 use agar_core::run::{End, Usage};
 use agar_core::state::{Event, State};
 use agar_jail::report::RunReport;
-use agar_store::{Run, RunEnd, Sandbox};
+use agar_store::{Run, RunEnd, Sandbox, StoreError};
 use rustix::fs::{Mode, OFlags};
 use std::os::fd::AsFd as _;
 use std::path::Path;
@@ -251,7 +251,11 @@ pub(crate) fn end_lost_runs(
                     .metadata()
                     .map_or(0, |metadata| metadata.len()),
             };
-            store.end_run(id, run.number, &ended, engine.now())?;
+            match store.end_run(id, run.number, &ended, engine.now()) {
+                // Whoever had asked for it heard of its end, too, and wrote it down first.
+                Ok(()) | Err(StoreError::RunEnded { .. }) => {}
+                Err(error) => return Err(error),
+            }
         }
         Ok(())
     })

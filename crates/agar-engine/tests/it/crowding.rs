@@ -1,9 +1,11 @@
 //! Commands that look for what a crash left behind, beside others that start and end jails.
 
-use crate::desk::Desk;
+use crate::desk::{Desk, capture};
 use agar_core::id::SandboxId;
 use agar_core::state::State;
+use agar_engine::Command;
 use agar_engine::create::{CreateRequest, create};
+use agar_engine::exec::{ExecRequest, exec};
 use agar_engine::files::{remove_file, write_file};
 use agar_engine::list::{ListRequest, list};
 use agar_engine::stop::{StopRequest, stop};
@@ -85,4 +87,31 @@ fn no_keeper_outlives_what_it_was_started_for_however_many_look() {
     wait::until("nothing to run", || {
         leaks::processes_in(desk.root()).is_empty()
     });
+}
+
+#[test]
+fn a_stop_and_the_end_of_what_it_stops_may_be_written_down_by_either() {
+    const ROUNDS: usize = 25;
+    let desk = Desk::new();
+    let id = made(&desk);
+    let only = StopRequest {
+        sandboxes: vec![id.to_string()],
+        ..StopRequest::default()
+    };
+    let request = ExecRequest {
+        sandbox: Some(id.to_string()),
+        command: Command::new(["sh", "-c", "echo up; exec sleep 600"]),
+        ..ExecRequest::default()
+    };
+    for round in 1..=ROUNDS {
+        std::thread::scope(|scope| {
+            let asked = scope.spawn(|| exec(&desk.engine(), &request, capture(&mut Vec::new())));
+            let report = directory(&desk, id).join(format!("runs/{round}/output"));
+            wait::until("it to run", || report.exists());
+            stop(&desk.engine(), &only).unwrap();
+            // It was stopped, or came too late to begin.
+            drop(asked.join().unwrap());
+        });
+    }
+    assert_eq!(state(&desk), State::Finished);
 }
