@@ -6,6 +6,7 @@
 
 use crate::{Engine, EngineError};
 use agar_core::id::SandboxId;
+use agar_core::secret::redact;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
@@ -34,8 +35,10 @@ pub fn trouble(engine: &Engine, sandbox: SandboxId) -> Result<Option<String>, En
     }
 }
 
-/// Keeps why the work of a sandbox could not be done, until something else is asked of it.
+/// Keeps why the work of a sandbox could not be done, until something else is asked of it. It may
+/// quote a command, so secrets are struck out as they are in whatever else is kept.
 pub fn note_trouble(engine: &Engine, sandbox: SandboxId, reason: &str) -> Result<(), EngineError> {
+    let reason = redact(reason);
     let reason = reason.get(..reason.floor_char_boundary(BYTES_MAX));
     let reason = reason.unwrap_or_default();
     fs_err::write(file(engine, sandbox)?, reason).map_err(failed("keep why a sandbox failed"))

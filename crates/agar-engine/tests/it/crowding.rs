@@ -22,6 +22,14 @@ fn made(desk: &Desk) -> SandboxId {
         .id
 }
 
+/// To stop this one.
+fn only(id: SandboxId) -> StopRequest {
+    StopRequest {
+        sandboxes: vec![id.to_string()],
+        ..StopRequest::default()
+    }
+}
+
 fn directory(desk: &Desk, id: SandboxId) -> PathBuf {
     let state = desk.home().join(".local/state/agar");
     state.join("sandboxes").join(id.to_string())
@@ -57,10 +65,7 @@ fn no_keeper_outlives_what_it_was_started_for_however_many_look() {
     const ROUNDS: usize = 40;
     let desk = Desk::new();
     let id = made(&desk);
-    let only = StopRequest {
-        sandboxes: vec![id.to_string()],
-        ..StopRequest::default()
-    };
+    let only = only(id);
     stop(&desk.engine(), &only).unwrap();
     let done = AtomicBool::new(false);
     let look = || {
@@ -94,10 +99,7 @@ fn a_stop_and_the_end_of_what_it_stops_may_be_written_down_by_either() {
     const ROUNDS: usize = 25;
     let desk = Desk::new();
     let id = made(&desk);
-    let only = StopRequest {
-        sandboxes: vec![id.to_string()],
-        ..StopRequest::default()
-    };
+    let only = only(id);
     let request = ExecRequest {
         sandbox: Some(id.to_string()),
         command: Command::new(["sh", "-c", "echo up; exec sleep 600"]),

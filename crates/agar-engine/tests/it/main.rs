@@ -24,5 +24,6 @@ mod running;
 mod settling;
 mod standing_still;
 mod travelling;
+mod troubles;
 mod undoing;
 mod zygotes;
