@@ -145,7 +145,7 @@ impl Report {
                 if tally.failed > 0 {
                     self.failed.push(name.to_owned());
                 }
-                self.tally = self.tally + tally;
+                self.tally = std::mem::take(&mut self.tally) + tally;
             }
             Err(error) => {
                 self.tally.failed += 1;
@@ -171,6 +171,10 @@ impl Report {
 
     /// The last line printed is the sum; the exit status carries the rest.
     fn end(self) -> ExitCode {
+        if !self.tally.said.is_empty() {
+            println!("\n== what failed tests said");
+            println!("{}", self.tally.said.join("\n\n"));
+        }
         println!("\n== steps");
         for (name, seconds) in &self.times {
             let mark = if self.failed.contains(name) {

@@ -30,9 +30,29 @@ fn all(state: &Path) -> impl Iterator<Item = Pid> {
     })
 }
 
-/// The process that the keeper forked.
+/// The first of the processes that the keeper forked.
 pub fn first_child(of: Pid) -> Option<Pid> {
-    processes().find(|pid| parent(*pid) == Some(of))
+    children(of).next()
+}
+
+fn children(of: Pid) -> impl Iterator<Item = Pid> {
+    processes().filter(move |pid| parent(*pid) == Some(of))
+}
+
+/// Kills a keeper; gives it and all who die of its death, a moment later: until then they may hold
+/// what it held. Nobody if it was gone already.
+pub fn kill_with_children(keeper: Pid) -> Vec<Pid> {
+    use rustix::process::{Signal, kill_process};
+    // One that stands still forks nobody between the look and the blow.
+    let halted = kill_process(keeper, Signal::STOP);
+    while halted.is_ok() && !is_in(keeper, &['T', 'Z', 'X']) {
+        std::thread::yield_now();
+    }
+    let dying = std::iter::once(keeper).chain(children(keeper)).collect();
+    match kill_process(keeper, Signal::KILL) {
+        Ok(()) => dying,
+        Err(_) => Vec::new(),
+    }
 }
 
 /// Kills a process and waits until it is gone.
@@ -45,10 +65,15 @@ pub fn kill(pid: Pid) {
 
 /// Whether a process is there, and not only waiting to be buried.
 pub fn is_there(pid: Pid) -> bool {
+    !is_in(pid, &['Z', 'X'])
+}
+
+/// Whether a process is in one of the kernel's states. One that is not there is in all of them.
+fn is_in(pid: Pid, states: &[char]) -> bool {
     let stat = fs_err::read_to_string(format!("/proc/{}/stat", pid.as_raw_pid()));
-    stat.is_ok_and(|stat| {
+    stat.map_or(true, |stat| {
         let state = stat.rsplit(')').next().unwrap_or_default().trim_start();
-        !state.starts_with(['Z', 'X'])
+        state.starts_with(states)
     })
 }
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Numbers of tests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Tally {
     /// Tests that held.
     pub(crate) passed: u64,
@@ -17,6 +17,8 @@ pub(crate) struct Tally {
     pub(crate) failed: u64,
     /// Tests that could not run here.
     pub(crate) skipped: u64,
+    /// What those said that did not hold.
+    pub(crate) said: Vec<String>,
 }
 
 impl Add for Tally {
@@ -27,6 +29,7 @@ impl Add for Tally {
             passed: self.passed + other.passed,
             failed: self.failed + other.failed,
             skipped: self.skipped + other.skipped,
+            said: [self.said, other.said].concat(),
         }
     }
 }
@@ -44,21 +47,51 @@ impl fmt::Display for Tally {
 /// Runs a command that prints the standard harness's results.
 pub(crate) fn of_harness(command: &mut Command) -> Result<Tally> {
     let (worked, text) = program::watch(command)?;
-    decide(worked, harness(&text), command)
+    decide(worked, (harness(&text), &text), command)
 }
 
 /// Runs a command that prints nextest's results.
 pub(crate) fn of_nextest(command: &mut Command) -> Result<Tally> {
     let (worked, text) = program::watch(command)?;
-    decide(worked, nextest(&text), command)
+    decide(worked, (nextest(&text), &text), command)
 }
 
 /// A command that failed without a failed test did not build or crashed: never a pass.
-fn decide(worked: bool, tally: Tally, command: &Command) -> Result<Tally> {
+fn decide(worked: bool, (tally, text): (Tally, &str), command: &Command) -> Result<Tally> {
     if !worked && tally.failed == 0 {
         bail!("{} failed before its tests could", program::words(command));
     }
-    Ok(tally)
+    // Some tests want a panic, so only a run with failures has anything to say.
+    let said = if tally.failed > 0 {
+        panics(text)
+    } else {
+        Vec::new()
+    };
+    Ok(Tally { said, ..tally })
+}
+
+/// How much of what a failed test said is told again at the end.
+const SAID_LINES: usize = 4;
+
+/// How long a line told again may be.
+const SAID_CHARS: usize = 300;
+
+/// The beginnings of what tests said as they panicked.
+fn panics(text: &str) -> Vec<String> {
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let is_panic = |line: &str| line.starts_with("thread '") && line.contains(" panicked at ");
+    let starts = (0..lines.len()).filter(|&at| is_panic(lines[at]));
+    let mut said: Vec<String> = Vec::new();
+    for at in starts {
+        let told = lines[at..].iter().take(SAID_LINES);
+        let told = told.map(|line| line.chars().take(SAID_CHARS).collect::<String>());
+        let told = told.collect::<Vec<_>>().join("\n");
+        // One harness prints a failure twice.
+        if !said.contains(&told) {
+            said.push(told);
+        }
+    }
+    said
 }
 
 /// Sums the lines `test result: ok. 3 passed; 0 failed; 1 ignored; …`.
@@ -154,6 +187,7 @@ impl SkipFile {
             passed: tally.passed.saturating_sub(skipped),
             failed: tally.failed,
             skipped: tally.skipped + skipped,
+            said: tally.said,
         })
     }
 }
@@ -202,7 +236,8 @@ mod tests {
             Tally {
                 passed: 5,
                 failed: 1,
-                skipped: 1
+                skipped: 1,
+                said: Vec::new(),
             }
         );
         let next = "     Summary [   0.1s] 5 tests run: 3 passed (1 slow), 1 failed, 1 timed out, 9 skipped";
@@ -211,9 +246,20 @@ mod tests {
             Tally {
                 passed: 3,
                 failed: 2,
-                skipped: 0
+                skipped: 0,
+                said: Vec::new(),
             }
         );
+    }
+
+    #[test]
+    fn what_a_failed_test_said_is_told_again_once_and_in_short() {
+        let text = "test a ... FAILED\n\
+                    thread 'a' (12) panicked at src/a.rs:1:2:\nleft: 1\nright: 2\nmore\nstill more\n\
+                    thread 'a' (12) panicked at src/a.rs:1:2:\nleft: 1\nright: 2\nmore\nstill more\n";
+        let said = panics(text);
+        let expected = "thread 'a' (12) panicked at src/a.rs:1:2:\nleft: 1\nright: 2\nmore";
+        assert_eq!(said, [expected]);
     }
 
     #[test]

@@ -123,30 +123,29 @@ impl Ordeal<'_> {
     fn kill(&self, client: &mut Running) -> Vec<Pid> {
         while !client.has_ended() {
             let dying = self.victims(client);
-            if let Some(victim) = dying.first() {
+            let Some(victim) = dying.first().copied() else {
+                continue;
+            };
+            return match self.victim {
+                Victim::Keeper => keepers::kill_with_children(victim),
                 // Gone a moment ago is not killed.
-                return match rustix::process::kill_process(*victim, Signal::KILL) {
-                    Ok(()) => dying,
-                    Err(_) => Vec::new(),
-                };
-            }
+                Victim::Client | Victim::Init => {
+                    let struck = rustix::process::kill_process(victim, Signal::KILL);
+                    struck.map_or_else(|_| Vec::new(), |()| dying)
+                }
+            };
         }
         Vec::new()
     }
 
-    /// The victim, and who dies of its death.
+    /// The victim, and the keeper, which goes when its init does.
     fn victims(&self, client: &Running) -> Vec<Pid> {
         let keeper = || keepers::any(&self.world.state().join("agar"));
         match self.victim {
             Victim::Client => Pid::from_raw(client.id().try_into().unwrap_or(0))
                 .into_iter()
                 .collect(),
-            // The init goes with its keeper, a moment later, and holds the same lock until then.
-            Victim::Keeper => keeper()
-                .map(|keeper| std::iter::once(keeper).chain(keepers::first_child(keeper)))
-                .into_iter()
-                .flatten()
-                .collect(),
+            Victim::Keeper => keeper().into_iter().collect(),
             Victim::Init => keeper()
                 .and_then(|keeper| Some(vec![keepers::first_child(keeper)?, keeper]))
                 .unwrap_or_default(),
@@ -159,7 +158,7 @@ impl Ordeal<'_> {
 fn listed_at_rest(world: &World) -> String {
     let at_work = || {
         let processes = leaks::processes_in(world.root());
-        processes.iter().any(|it| it.words.ends_with(" upkeep"))
+        processes.iter().any(|it| it.words.contains(" upkeep"))
     };
     loop {
         wait::until("nobody to clear away", || !at_work());
@@ -225,11 +224,11 @@ fn left(world: &World, listed: &str) -> Option<String> {
         .collect();
     // What is alive may say why.
     let around = || {
-        format!(
-            "{}\n{listed}\n{}",
-            wrong.join("\n"),
-            leaks::left_in(world.root())
-        )
+        let sandboxes = listed["sandboxes"].as_array().into_iter().flatten();
+        let there = sandboxes.filter(|sandbox| sandbox["state"] != "collected");
+        let there: Vec<String> = there.map(Value::to_string).collect();
+        let left = leaks::left_in(world.root());
+        format!("{}\n{}\n{left}", wrong.join("\n"), there.join("\n"))
     };
     (!wrong.is_empty()).then(around)
 }
