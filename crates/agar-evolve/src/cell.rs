@@ -33,7 +33,7 @@ use self::run::explain;
 pub(crate) use self::run::run_once;
 use self::version::Versions;
 use crate::budget::Permit;
-use crate::engine::host::{Artifact, Halt};
+use crate::engine::host::{Artifact, Cases, Halt};
 use crate::engine::nearby::{self, Nearby};
 use crate::engine::{Instance, Tier};
 use crate::failure::CellError;
@@ -56,21 +56,33 @@ enum Body {
     Crashed,
 }
 
-/// One individual.
+/// One individual: what every run touches, in few lines of one page, and the rest aside. Among a
+/// hundred thousand, a second page costs a call as much again as the first.
+#[repr(align(512))]
 pub struct Cell {
     incubator: Incubator,
-    id: CellId,
     genome: Genome,
-    spec: Spec,
+    limits: Limits,
     body: Body,
     /// Where the instance of the body lies, or the last one lay.
     nearby: Nearby,
+    metrics: Metrics,
+    artifacts: Vec<Artifact>,
+    aside: Box<Aside>,
+}
+
+/// What a run does not touch.
+struct Aside {
+    id: CellId,
+    seed: u64,
+    cases: Option<Cases>,
+    params: Vec<u8>,
     mailbox: Arc<Mailbox>,
     versions: Versions,
-    metrics: Metrics,
     created_at: Timestamp,
-    artifacts: Vec<Artifact>,
 }
+
+const _: () = assert!(size_of::<Cell>() == 512, "a cell is spread over more lines");
 
 impl Cell {
     pub(crate) fn new(
@@ -80,21 +92,24 @@ impl Cell {
         spec: Spec,
     ) -> Result<Self, CellError> {
         let now = incubator.now();
-        let spec = Spec {
-            limits: spec.limits.within_bounds(),
-            ..spec
+        let limits = spec.limits.within_bounds();
+        let aside = Aside {
+            id,
+            seed: spec.seed,
+            cases: spec.cases,
+            params: spec.params,
+            mailbox: Arc::new(Mailbox::new(limits.mailbox)),
+            versions: Versions::begin(genome.clone(), now),
+            created_at: now,
         };
         let mut cell = Self {
-            id,
-            mailbox: Arc::new(Mailbox::new(spec.limits.mailbox)),
-            versions: Versions::begin(genome.clone(), now),
             genome,
-            spec,
+            limits,
             body: Body::Crashed,
             nearby: Nearby::default(),
             metrics: Metrics::default(),
-            created_at: now,
             artifacts: Vec::new(),
+            aside: Box::new(aside),
             incubator,
         };
         cell.begin()?;
@@ -108,9 +123,9 @@ impl Cell {
         if !INIT.is_in(self.genome.facts()) {
             return Ok(());
         }
-        let params = std::mem::take(&mut self.spec.params);
+        let params = std::mem::take(&mut self.aside.params);
         let said = self.run(|talk| talk.persuade(INIT, &params, &[]));
-        self.spec.params = params;
+        self.aside.params = params;
         said?.map_err(|words| {
             self.body = Body::Crashed;
             CellError::Refused(words)
@@ -119,7 +134,7 @@ impl Cell {
 
     /// Its name.
     pub const fn id(&self) -> CellId {
-        self.id
+        self.aside.id
     }
 
     /// Its genome.
@@ -129,17 +144,17 @@ impl Cell {
 
     /// The walls around each run.
     pub fn limits(&self) -> Limits {
-        self.spec.limits
+        self.limits
     }
 
     /// Sets other walls from the next run on; the mailbox keeps its size.
     pub fn set_limits(&mut self, limits: Limits) {
-        self.spec.limits = limits.within_bounds();
+        self.limits = limits.within_bounds();
     }
 
     /// Where messages can be sent while the cell is busy.
     pub fn mailbox(&self) -> Arc<Mailbox> {
-        Arc::clone(&self.mailbox)
+        Arc::clone(&self.aside.mailbox)
     }
 
     /// What the last run put out.
@@ -169,21 +184,21 @@ impl Cell {
             Body::Crashed => (None, 0),
         };
         Info {
-            id: self.id,
+            id: self.aside.id,
             genome: self.genome.id(),
             condition: self.condition(),
             tier,
-            current_version: self.versions.current(),
-            created_at: self.created_at,
+            current_version: self.aside.versions.current(),
+            created_at: self.aside.created_at,
             memory,
-            waiting: self.mailbox.waiting(),
+            waiting: self.aside.mailbox.waiting(),
             metrics: self.metrics,
         }
     }
 
     /// Its versions, the oldest of those kept first.
     pub fn history(&self) -> History {
-        self.versions.history()
+        self.aside.versions.history()
     }
 
     /// Calls an exported function with numbers.
@@ -241,7 +256,7 @@ impl Cell {
 
     /// Leaves a message; [`Cell::work`] has it answered.
     pub fn send(&self, message: Vec<u8>) -> Result<u64, CellError> {
-        self.mailbox.send(message)
+        self.aside.mailbox.send(message)
     }
 
     /// Answers up to so many waiting messages, in order.
@@ -251,12 +266,12 @@ impl Cell {
     pub fn work(&mut self, most: usize) -> Vec<Answer> {
         let mut answers = Vec::new();
         while answers.len() < most {
-            let Some(message) = self.mailbox.take() else {
+            let Some(message) = self.aside.mailbox.take() else {
                 break;
             };
             let result = self.step(&message.bytes);
             if matches!(result, Err(CellError::Crashed | CellError::NoRoom(_))) {
-                self.mailbox.give_back(message);
+                self.aside.mailbox.give_back(message);
                 break;
             }
             self.metrics.messages += 1;
@@ -269,7 +284,7 @@ impl Cell {
     /// What the genome keeps of itself. Whatever goes wrong here, the cell goes on: saving is asking,
     /// and a genome that changes itself when asked has itself to blame.
     pub fn save(&mut self) -> Result<State, CellError> {
-        let limit = self.spec.limits.state_bytes;
+        let limit = self.limits.state_bytes;
         self.wake()?;
         let ran = self.account(save)?;
         let state = ran.map_err(|halt| self.explain(halt))?;
@@ -337,7 +352,7 @@ impl Cell {
             return Ok(());
         };
         let (mut instance, permit) = self.unborn(&self.genome)?;
-        instance.host().cases.clone_from(&self.spec.cases);
+        instance.host().cases.clone_from(&self.aside.cases);
         let put = image.put(&mut instance, &self.genome);
         put.map_err(|halt| self.explain(halt))?;
         self.settle(instance, permit);
@@ -359,7 +374,7 @@ impl Cell {
         let Ok((mut instance, permit)) = self.unborn(&self.genome) else {
             return;
         };
-        instance.host().cases.clone_from(&self.spec.cases);
+        instance.host().cases.clone_from(&self.aside.cases);
         if instance.tier() == Tier::Heavy && image.put(&mut instance, &self.genome).is_ok() {
             self.settle(instance, permit);
         }
@@ -404,7 +419,7 @@ impl Cell {
             return Err(CellError::Crashed);
         };
         let facts = self.genome.facts();
-        let ran = run_once(instance, facts, &self.spec.limits, act);
+        let ran = run_once(instance, facts, &self.limits, act);
         self.artifacts = std::mem::take(&mut instance.host().artifacts);
         self.metrics.runs += 1;
         self.metrics.instructions += ran.instructions;
@@ -433,7 +448,7 @@ impl Cell {
     }
 
     fn explain(&self, halt: Halt) -> CellError {
-        explain(halt, &self.spec.limits)
+        explain(halt, &self.limits)
     }
 }
 
@@ -470,7 +485,7 @@ fn mismatch(function: &crate::genome::Function) -> CellError {
 impl fmt::Debug for Cell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Cell")
-            .field("id", &self.id)
+            .field("id", &self.aside.id)
             .field("genome", &self.genome.id())
             .field("condition", &self.condition())
             .finish_non_exhaustive()

@@ -19,8 +19,8 @@ impl Cell {
             self.open(script, genome, (&mut instance, &mut permit))?;
         }
         let host = instance.host();
-        host.random = self.spec.seed;
-        host.cases.clone_from(&self.spec.cases);
+        host.random = self.aside.seed;
+        host.cases.clone_from(&self.aside.cases);
         Ok((instance, permit))
     }
 
@@ -42,7 +42,7 @@ impl Cell {
     ) -> Result<(), CellError> {
         let facts = script.engine().facts();
         let open = |talk: &mut Talk<'_>| script.open(talk);
-        let ran = run_once(instance, facts, &self.spec.limits, open);
+        let ran = run_once(instance, facts, &self.limits, open);
         if instance.tier() == Tier::Light {
             genome.code().note_work(ran.instructions);
         }

@@ -6,7 +6,7 @@
 
 use super::image::Image;
 use super::version::Versions;
-use super::{Body, Cell, Mailbox, Message, Metrics, Spec, State};
+use super::{Aside, Body, Cell, Mailbox, Message, Metrics, State};
 use crate::engine::nearby::Nearby;
 use crate::failure::CellError;
 use crate::genome::{Genome, GenomeError, GenomeId, Rules};
@@ -95,8 +95,8 @@ impl Cell {
             self.hibernate()?;
             self.metrics.hibernations = hibernations;
         }
-        let history = self.versions.history();
-        let (messages, last_ticket) = self.mailbox.contents();
+        let history = self.aside.versions.history();
+        let (messages, last_ticket) = self.aside.mailbox.contents();
         Ok(Dormant {
             versions: history
                 .versions
@@ -111,11 +111,11 @@ impl Cell {
                 })
                 .collect(),
             total_versions: history.total_versions,
-            limits: self.spec.limits,
-            seed: self.spec.seed,
-            params: self.spec.params.clone(),
+            limits: self.limits,
+            seed: self.aside.seed,
+            params: self.aside.params.clone(),
             metrics: self.metrics,
-            created_at: self.created_at,
+            created_at: self.aside.created_at,
             messages,
             last_ticket,
             image: match &self.body {
@@ -153,22 +153,23 @@ impl Incubator {
         };
         let limits = dormant.limits.within_bounds();
         let (waiting, last) = (dormant.messages.clone(), dormant.last_ticket);
-        let cell = Cell {
+        let aside = Aside {
             id: self.next_id(),
-            genome,
-            body,
-            nearby: Nearby::default(),
+            seed: dormant.seed,
+            cases: None,
+            params: dormant.params.clone(),
             mailbox: Arc::new(Mailbox::holding(limits.mailbox, waiting, last)),
             versions: Versions::restored(dormant.total_versions, kept),
-            metrics: dormant.metrics,
             created_at: dormant.created_at,
+        };
+        let cell = Cell {
+            genome,
+            limits,
+            body,
+            nearby: Nearby::default(),
+            metrics: dormant.metrics,
             artifacts: Vec::new(),
-            spec: Spec {
-                limits,
-                seed: dormant.seed,
-                cases: None,
-                params: dormant.params.clone(),
-            },
+            aside: Box::new(aside),
             incubator: self.clone(),
         };
         if cell.genome.script().is_some() {

@@ -155,7 +155,7 @@ impl Cell {
 
     /// Goes back to a version that is kept. It becomes the newest one, under a new number.
     pub fn rollback(&mut self, number: u32, with: RollbackState) -> Result<u32, SwapError> {
-        let Some(version) = self.versions.get(number) else {
+        let Some(version) = self.aside.versions.get(number) else {
             return Err(at(SwapStep::Find)(CellError::NoVersion { number }));
         };
         let (genome, snapshot) = (version.genome.clone(), version.snapshot.clone());
@@ -166,7 +166,7 @@ impl Cell {
         let leaving = self.state_to_carry()?;
         let carried = match with {
             // The current one has not left yet; what it would leave is what it knows now.
-            RollbackState::Snapshot if number == self.versions.current() => leaving.clone(),
+            RollbackState::Snapshot if number == self.aside.versions.current() => leaving.clone(),
             RollbackState::Snapshot => snapshot,
             RollbackState::Current => leaving.clone(),
         };
@@ -189,7 +189,7 @@ impl Cell {
     ) -> Result<u32, SwapError> {
         let (mut instance, permit) = self.successor(&swap, carried)?;
         self.probe(&swap, leaving.as_ref(), carried)?;
-        self.versions.leave(leaving);
+        self.aside.versions.leave(leaving);
         let now = self.incubator.now();
         let Swap {
             genome,
@@ -197,7 +197,9 @@ impl Cell {
             reason,
             ..
         } = swap;
-        self.versions.push(genome.clone(), parents, reason, now);
+        self.aside
+            .versions
+            .push(genome.clone(), parents, reason, now);
         self.genome = genome;
         if let Some(random) = self.random() {
             // The sequence goes on where it was, or a swap could be used to draw again.
@@ -205,7 +207,7 @@ impl Cell {
         }
         self.settle(instance, permit);
         self.metrics.swaps += 1;
-        Ok(self.versions.current())
+        Ok(self.aside.versions.current())
     }
 
     /// A new instance that has taken up the state.
@@ -242,7 +244,7 @@ impl Cell {
         if !INIT.is_in(genome.facts()) {
             return Ok(());
         }
-        let init = |talk: &mut Talk<'_>| talk.persuade(INIT, &self.spec.params, &[]);
+        let init = |talk: &mut Talk<'_>| talk.persuade(INIT, &self.aside.params, &[]);
         let said = self.aside(instance, genome, init);
         said.and_then(|said| said.map_err(CellError::Refused))
             .map_err(at(SwapStep::Hatch))
@@ -285,7 +287,7 @@ impl Cell {
         genome: &Genome,
         act: impl FnOnce(&mut Talk<'_>) -> Result<T, Halt>,
     ) -> Result<T, CellError> {
-        let limits = &self.spec.limits;
+        let limits = &self.limits;
         let ran = run_once(instance, genome.facts(), limits, act);
         ran.outcome.map_err(|halt| explain(halt, limits))
     }
