@@ -8,8 +8,10 @@
 use agar_core::id::SandboxId;
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
+use std::collections::HashSet;
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::unix::fs::DirEntryExt as _;
 use std::path::{Path, PathBuf};
 
 /// How long the jail behind a mark is meant to stay.
@@ -36,6 +38,7 @@ pub(crate) struct Found {
     pub(crate) id: SandboxId,
     pub(crate) stay: Stay,
     path: PathBuf,
+    inode: u64,
 }
 
 fn directory(state: &Path) -> PathBuf {
@@ -48,6 +51,11 @@ fn file_name(id: SandboxId, stay: Stay) -> String {
         Stay::OneRun => format!("{id}.once"),
         Stay::UntilStopped => id.to_string(),
     }
+}
+
+/// The mark that the keeper of a sandbox that stays holds, beside its lock.
+pub(crate) fn mark_of_one_that_stays(state: &Path, id: SandboxId) -> PathBuf {
+    directory(state).join(file_name(id, Stay::UntilStopped))
 }
 
 /// Where a keeper keeps its lock.
@@ -146,7 +154,8 @@ pub(crate) fn marks(state: &Path) -> io::Result<Vec<Found>> {
     };
     let mut marks = Vec::new();
     for entry in entries {
-        let name = entry?.file_name();
+        let entry = entry?;
+        let name = entry.file_name();
         let Some(text) = name.to_str() else { continue };
         let (id, stay) = match text.split_once('.') {
             Some((id, "ending")) => (id, Stay::Ending),
@@ -156,12 +165,61 @@ pub(crate) fn marks(state: &Path) -> io::Result<Vec<Found>> {
         };
         if let Ok(id) = id.parse() {
             let path = directory.join(&name);
-            marks.push(Found { id, stay, path });
+            let inode = entry.ino();
+            marks.push(Found {
+                id,
+                stay,
+                path,
+                inode,
+            });
         }
     }
     // A sandbox that was being ended when its command died is ended before its other mark is looked at.
     marks.sort_by_key(|mark| (mark.id, mark.stay));
     Ok(marks)
+}
+
+/// The marks that somebody holds, as the kernel's list of all locks has them: one look, however many
+/// sandboxes are alive. It may lack some, and is empty where it costs more than it tells.
+#[derive(Debug, Default)]
+pub(crate) struct Held(HashSet<u64>);
+
+/// How many marks are looked at one by one as quickly as in the list.
+const MARKS_FEW: usize = 8;
+
+impl Held {
+    /// Reads the list. The marks must have been read before: one that is in it was held since.
+    pub(crate) fn read(state: &Path, marks: &[Found]) -> Self {
+        if marks.len() <= MARKS_FEW {
+            return Self::default();
+        }
+        let device = rustix::fs::stat(directory(state)).map(|it| it.st_dev);
+        match (device, std::fs::read_to_string("/proc/locks")) {
+            (Ok(device), Ok(list)) => Self(locked(&list, device)),
+            (Err(_), _) | (_, Err(_)) => Self::default(),
+        }
+    }
+
+    /// Whether somebody minds the sandbox of this mark, which is there to stay: the command that is
+    /// raising its jail, or its keeper.
+    pub(crate) fn minds(&self, mark: &Found) -> bool {
+        mark.stay == Stay::UntilStopped && self.0.contains(&mark.inode)
+    }
+}
+
+/// The inodes on a device that are locked, of lines like
+/// `7: FLOCK  ADVISORY  READ 1234 fe:00:4711 0 EOF`.
+fn locked(list: &str, device: u64) -> HashSet<u64> {
+    let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+    let here = format!("{major:02x}:{minor:02x}:");
+    let inode = |line: &str| {
+        let mut words = line.split_ascii_whitespace();
+        // Whoever waits for a lock has an arrow here.
+        let holds = words.nth(1) == Some("FLOCK");
+        let file = words.nth(3).filter(|_| holds)?;
+        file.strip_prefix(&here)?.parse().ok()
+    };
+    list.lines().filter_map(inode).collect()
 }
 
 /// What stands behind a mark.
@@ -371,6 +429,38 @@ mod tests {
         rustix::fs::flock(&keeper, FlockOperation::LockExclusive).unwrap();
         assert!(is_well(Stay::UntilStopped));
         assert!(!is_well(Stay::OneRun) && !is_well(Stay::Ending));
+    }
+
+    #[test]
+    fn the_list_of_locks_tells_who_is_minded() {
+        let state = tempfile::tempdir().unwrap();
+        let ids: Vec<SandboxId> = (0..=u8::try_from(MARKS_FEW).unwrap())
+            .map(|n| SandboxId::new(Timestamp::from_millis(1), [n; 10]))
+            .collect();
+        let leave = |id: &SandboxId| Mark::leave(state.path(), *id, Stay::UntilStopped).unwrap();
+        let mut held: Vec<Mark> = ids.iter().map(leave).collect();
+        // Its file stays; nobody holds it any more.
+        drop(held.pop());
+        let found = marks(state.path()).unwrap();
+        let list = Held::read(state.path(), &found);
+        let minded: Vec<bool> = found.iter().map(|mark| list.minds(mark)).collect();
+        let mut expected = vec![true; ids.len()];
+        expected[ids.len() - 1] = false;
+        assert_eq!(minded, expected);
+        let few = Held::read(state.path(), &found[..MARKS_FEW]);
+        assert!(!few.minds(&found[0]), "few are looked at one by one");
+    }
+
+    #[test]
+    fn only_locks_that_are_held_on_this_device_count() {
+        let device = rustix::fs::makedev(0xfe, 1);
+        let list = "1: FLOCK  ADVISORY  WRITE 12 fe:01:100 0 EOF\n\
+                    1: -> FLOCK  ADVISORY  WRITE 13 fe:01:101 0 EOF\n\
+                    2: FLOCK  ADVISORY  READ 14 fe:02:102 0 EOF\n\
+                    3: POSIX  ADVISORY  WRITE 15 fe:01:103 0 EOF\n\
+                    strange\n\
+                    4: FLOCK  ADVISORY  READ 16 fe:01:104 0 EOF\n";
+        assert_eq!(locked(list, device), HashSet::from([100, 104]));
     }
 
     #[test]

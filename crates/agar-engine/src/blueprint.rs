@@ -21,7 +21,7 @@ pub(crate) struct Blueprint {
     /// The copy-on-write trees.
     pub(crate) stacks: Vec<Stack>,
     /// Paths that do not exist inside.
-    #[serde(with = "spelling::paths")]
+    #[serde(with = "spelling::siblings")]
     pub(crate) masks: Vec<PathBuf>,
     /// Whether user namespaces may be made inside.
     pub(crate) nested: bool,

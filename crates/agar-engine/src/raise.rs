@@ -1,6 +1,6 @@
 //! Jails put up and taken down.
 
-use crate::alive::{Mark, Stay};
+use crate::alive::{self, Mark, Stay};
 use crate::blueprint::{Blueprint, Copy};
 use crate::failure::EngineError;
 use crate::here::Here;
@@ -168,6 +168,8 @@ pub(crate) fn begin(
         layers: counted(&blueprint.stacks),
         name: id.to_string(),
         lifetime,
+        mark: (lifetime == Lifetime::UntilStopped)
+            .then(|| Raw::from(alive::mark_of_one_that_stays(here.state.path(), id))),
     };
     let waiting = match expected.0 {
         Some(waiting) => waiting,
@@ -336,7 +338,7 @@ fn is_down(engine: &Engine, here: &Here, record: &Sandbox) -> Result<(), EngineE
     sweep::end_lost_runs(engine, here, record.id)?;
     here.write(|store| store.advance_sandbox(record.id, Event::Finish, engine.now()))?;
     sweep::clear_outside(engine, here, record.id);
-    crate::alive::forget(here.state.path(), record.id);
+    alive::forget(here.state.path(), record.id);
     Ok(())
 }
 

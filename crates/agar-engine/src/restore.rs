@@ -52,11 +52,16 @@ pub fn restore(engine: &Engine, request: &RestoreRequest) -> Result<RestoreAnswe
     let target = travel::find(here, &record, snapshot)?;
     let done = return_to(engine, here, &record, &target)?;
     let record = here.read(|store| store.sandbox(record.id))?;
-    // A fork that has none of its own returns to the one that it was made from.
-    let owner = here.read(|store| store.sandbox(target.sandbox))?;
+    let snapshot = if target.sandbox == record.id {
+        view::snapshot(&record, &target)
+    } else {
+        // A fork that has none of its own returns to the one that it was made from.
+        let owner = here.read(|store| store.sandbox(target.sandbox))?;
+        view::snapshot(&owner, &target)
+    };
     Ok(RestoreAnswer {
         sandbox: view::sandbox(here, &record)?,
-        snapshot: view::snapshot(&owner, &target),
+        snapshot,
         left: done.left.map(|left| view::snapshot(&record, &left)),
         ended: done.ended,
         jail_ended: done.jail_ended,
@@ -121,8 +126,10 @@ pub(crate) fn return_to(
     };
     note.restored = Some((target.id, ended));
     let left = note.conclude((engine, here), record, written)?;
-    let state = here.read(|store| store.sandbox(record.id))?.state;
-    if state == State::Paused {
+    // Ended with its jail, it is not paused any more.
+    if record.state == State::Paused
+        && here.read(|store| store.sandbox(record.id))?.state == State::Paused
+    {
         here.write(|store| store.advance_sandbox(record.id, Event::Resume, engine.now()))?;
     }
     Ok(Returned {

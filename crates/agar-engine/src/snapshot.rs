@@ -1,6 +1,7 @@
 //! Takes a snapshot of a sandbox.
 
 use crate::answer::SnapshotView;
+use crate::blueprint::Blueprint;
 use crate::here::Here;
 use crate::travel::{self, Wish};
 use crate::turn::Turn;
@@ -56,10 +57,12 @@ pub fn snapshot(engine: &Engine, request: &SnapshotRequest) -> Result<SnapshotAn
     };
     let took = travel::take(engine, here, &record, &wish)?;
     let record = here.read(|store| store.sandbox(record.id))?;
-    travel::tend(engine, &record)?;
+    let blueprint = Blueprint::of(&record)?;
+    travel::tend(engine, &record, &blueprint)?;
+    let runs = here.read(|store| store.run_count(record.id))?;
     Ok(SnapshotAnswer {
         snapshot: view::snapshot(&record, &took.snapshot),
-        sandbox: view::sandbox(here, &record)?,
+        sandbox: view::sandbox_with(&record, &blueprint, runs),
         jail_ended: took.jail_ended,
     })
 }

@@ -31,9 +31,10 @@ pub(crate) fn sweep(engine: &Engine, here: &Here) -> Result<(), EngineError> {
     let marks = alive::marks(here.state.path()).map_err(EngineError::io("see what is alive"))?;
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let sandboxes = rustix::fs::open(here.state.sandboxes(), flags, Mode::empty()).ok();
+    let held = alive::Held::read(here.state.path(), &marks);
     let is_well = |mark: &&Found| {
         let sandboxes = sandboxes.as_ref();
-        sandboxes.is_some_and(|sandboxes| mark.has_keeper(sandboxes.as_fd()))
+        held.minds(mark) || sandboxes.is_some_and(|it| mark.has_keeper(it.as_fd()))
     };
     for mark in marks.iter().filter(|mark| !is_well(mark)) {
         // The next command tries again.

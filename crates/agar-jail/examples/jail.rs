@@ -101,6 +101,7 @@ fn once(directory: &Path, home: &Path, argv: &[Raw], show: bool) -> Result<i32, 
             directory.file_name().unwrap_or_default().display()
         ),
         lifetime: Lifetime::OneRun,
+        mark: None,
     };
     let keeper = client::start(&home.join(".local/state/agar-jail-example"), &config)?;
     let request = RunRequest {

@@ -38,6 +38,9 @@ pub struct KeeperConfig {
     pub name: String,
     /// Whether the sandbox ends with the client that started it.
     pub lifetime: Lifetime,
+    /// A file that the keeper holds a shared lock on for as long as it lives, if it can: whoever wants
+    /// to know of many keepers sees all their locks in one list.
+    pub mark: Option<Raw>,
 }
 
 /// How long a keeper keeps its jail.

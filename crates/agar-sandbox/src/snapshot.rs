@@ -31,10 +31,10 @@ pub struct Shelf {
     #[serde(with = "spelling::path")]
     pub target: PathBuf,
     /// The layers with the sandbox's changes, topmost first. Nothing writes to them.
-    #[serde(with = "spelling::paths")]
+    #[serde(with = "spelling::siblings")]
     pub kept: Vec<PathBuf>,
     /// The layers of the base, topmost first.
-    #[serde(with = "spelling::paths")]
+    #[serde(with = "spelling::siblings")]
     pub lowers: Vec<PathBuf>,
 }
 

@@ -76,6 +76,63 @@ pub mod paths {
     }
 }
 
+/// For `#[serde(with)]` on a `Vec<PathBuf>` of absolute paths of which many lie side by side, as the
+/// layers of a sandbox do: one that lies beside the one before is written as its name alone.
+///
+/// A sandbox with a hundred snapshots names a hundred layers in several records, which are written
+/// again for each snapshot.
+pub mod siblings {
+    use super::{Spelt, base64};
+    use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};
+    use std::os::unix::ffi::OsStrExt as _;
+    use std::path::{Path, PathBuf};
+
+    fn spelt<'a>(path: &'a Path, before: Option<&Path>) -> Spelt<'a> {
+        if let (Some(directory), Some(name)) = (before.and_then(Path::parent), name(path))
+            && directory.join(name).as_os_str() == path.as_os_str()
+        {
+            return Spelt::Text(name.into());
+        }
+        if path.is_absolute() {
+            return Spelt::of(path.as_os_str());
+        }
+        // As text it would be taken for a name.
+        Spelt::Bytes {
+            base64: base64(path.as_os_str().as_bytes()),
+        }
+    }
+
+    fn name(path: &Path) -> Option<&str> {
+        path.file_name()?.to_str()
+    }
+
+    /// Writes paths.
+    pub fn serialize<S: Serializer>(paths: &[PathBuf], serializer: S) -> Result<S::Ok, S::Error> {
+        let before = std::iter::once(None).chain(paths.iter().map(|path| Some(path.as_path())));
+        serializer.collect_seq(paths.iter().zip(before).map(|(path, it)| spelt(path, it)))
+    }
+
+    /// Reads paths.
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<PathBuf>, D::Error> {
+        let list = Vec::<Spelt<'_>>::deserialize(deserializer)?;
+        let mut paths: Vec<PathBuf> = Vec::with_capacity(list.len());
+        for spelt in list {
+            let is_text = matches!(spelt, Spelt::Text(_));
+            let path = spelt.read().map(PathBuf::from);
+            let path = path.ok_or_else(|| D::Error::custom("a path is not valid base64"))?;
+            // Joined with one that is absolute, nothing is left of the other.
+            let directory = paths.last().and_then(|before| before.parent());
+            paths.push(match directory.filter(|_| is_text) {
+                Some(directory) => directory.join(path),
+                None => path,
+            });
+        }
+        Ok(paths)
+    }
+}
+
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /// The bytes in standard base64, padded.
@@ -131,7 +188,42 @@ mod tests {
         assert_eq!(unbase64("===="), None);
     }
 
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Layers(#[serde(with = "siblings")] Vec<std::path::PathBuf>);
+
+    fn layers(paths: &[&[u8]]) -> Layers {
+        let path = |bytes: &&[u8]| OsString::from_vec(bytes.to_vec()).into();
+        Layers(paths.iter().map(path).collect())
+    }
+
+    #[test]
+    fn paths_side_by_side_are_written_in_short() {
+        let these = layers(&[b"/s/a/upper-1", b"/s/a/upper-2", b"/s/b/x", b"/s/b/y"]);
+        let text = serde_json::to_string(&these).unwrap();
+        assert_eq!(text, r#"["/s/a/upper-1","upper-2","/s/b/x","y"]"#);
+        assert_eq!(serde_json::from_str::<Layers>(&text).unwrap(), these);
+        let long = r#"["/s/a/upper-1","/s/a/upper-2","/s/b/x","/s/b/y"]"#;
+        assert_eq!(serde_json::from_str::<Layers>(long).unwrap(), these);
+    }
+
     proptest! {
+        #[test]
+        fn any_paths_survive_being_siblings(
+            paths in proptest::collection::vec("/?([ab.\u{e9}]{0,2}/){0,3}[ab.\u{e9}]{0,3}", 0..6),
+            odd: Vec<u8>,
+        ) {
+            let mut these: Vec<&[u8]> = paths.iter().map(String::as_bytes).collect();
+            these.push(&odd);
+            these.extend(paths.iter().map(String::as_bytes));
+            let these = layers(&these);
+            let text = serde_json::to_string(&these).unwrap();
+            let read: Layers = serde_json::from_str(&text).unwrap();
+            let bytes = |it: &Layers| -> Vec<OsString> {
+                it.0.iter().map(|path| path.as_os_str().to_owned()).collect()
+            };
+            prop_assert_eq!(bytes(&read), bytes(&these));
+        }
+
         #[test]
         fn bytes_survive_base64(bytes: Vec<u8>) {
             prop_assert_eq!(unbase64(&base64(&bytes)), Some(bytes));

@@ -24,13 +24,13 @@ pub struct Stack {
     /// Earlier uppers of the sandbox or of those it was forked from, topmost first: they lie between
     /// the upper and the base, hold changes like the upper, and never change again.
     #[serde(
-        with = "spelling::paths",
+        with = "spelling::siblings",
         default,
         skip_serializing_if = "Vec::is_empty"
     )]
     pub kept: Vec<PathBuf>,
     /// The layers of the base, topmost first.
-    #[serde(with = "spelling::paths")]
+    #[serde(with = "spelling::siblings")]
     pub lowers: Vec<PathBuf>,
 }
 

@@ -82,7 +82,7 @@ pub(crate) fn before_run(
         None => Ok(WayBack::None("too much would have to be copied for it")),
         Some(took) => {
             let record = here.read(|store| store.sandbox(record.id))?;
-            travel::tend(engine, &record)?;
+            travel::tend(engine, &record, &Blueprint::of(&record)?)?;
             Ok(WayBack::To(took.snapshot))
         }
     }

@@ -27,7 +27,7 @@ pub(crate) const LAYERS_MAX: usize = 48;
 /// A run of layers, as it is recorded.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(transparent)]
-struct Run(#[serde(with = "spelling::paths")] Vec<PathBuf>);
+struct Run(#[serde(with = "spelling::siblings")] Vec<PathBuf>);
 
 /// Layers, topmost first, with every run that was joined replaced by the layer that stands for it.
 pub(crate) fn condensed(here: &Here, kept: Vec<PathBuf>) -> Result<Vec<PathBuf>, EngineError> {
@@ -66,8 +66,11 @@ fn replaced(mut kept: Vec<PathBuf>, joined: &[(PathBuf, Vec<PathBuf>)]) -> Vec<P
 }
 
 /// Has layers joined: in the background where there are many, at once where there are very many.
-pub(crate) fn tend(engine: &Engine, record: &Sandbox) -> Result<(), EngineError> {
-    let blueprint = Blueprint::of(record)?;
+pub(crate) fn tend(
+    engine: &Engine,
+    record: &Sandbox,
+    blueprint: &Blueprint,
+) -> Result<(), EngineError> {
     let most = blueprint.stacks.iter().map(|stack| stack.kept.len()).max();
     if most.unwrap_or(0) > LAYERS_MAX {
         condense(engine.here()?, record)?;

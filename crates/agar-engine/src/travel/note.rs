@@ -26,10 +26,10 @@ pub(crate) struct Note {
     /// The snapshot that will be there.
     pub(crate) snapshot: Option<NewSnapshot>,
     /// Directories that are made for it, and are of no use without it.
-    #[serde(with = "spelling::paths")]
+    #[serde(with = "spelling::siblings")]
     pub(crate) made: Vec<PathBuf>,
     /// Directories that are of no more use with it.
-    #[serde(with = "spelling::paths")]
+    #[serde(with = "spelling::siblings")]
     pub(crate) spent: Vec<PathBuf>,
     /// The snapshot that is returned to, and how many processes were ended for it.
     pub(crate) restored: Option<(SnapshotId, u32)>,

@@ -28,6 +28,7 @@ pub(super) struct Jail {
     notes: Vec<String>,
     /// Held for as long as the keeper lives: whoever can take it knows that the keeper is gone.
     _lock: OwnedFd,
+    _mark: Option<OwnedFd>,
 }
 
 /// An init that has begun with what most plans have in common, and does not know its own yet.
@@ -100,6 +101,7 @@ impl Jail {
             guard,
             notes,
             _lock: lock,
+            _mark: config.mark.as_ref().and_then(|mark| hold(mark.as_path())),
         })
     }
 
@@ -262,6 +264,15 @@ fn take_lock(directory: &Path) -> Result<OwnedFd, Failed> {
     rustix::fs::flock(&lock, operation)
         .map(|()| lock)
         .during(step)
+}
+
+/// Holds a file for those who look at many. Those who miss it there try the sandbox's own lock.
+fn hold(mark: &Path) -> Option<OwnedFd> {
+    let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::CLOEXEC;
+    let flags = flags | rustix::fs::OFlags::NOFOLLOW;
+    let file = rustix::fs::open(mark, flags, rustix::fs::Mode::empty()).ok()?;
+    let operation = rustix::fs::FlockOperation::NonBlockingLockShared;
+    rustix::fs::flock(&file, operation).ok().map(|()| file)
 }
 
 /// How often a lock that is held is tried again, a millisecond apart: for longer than a keeper whose

@@ -95,6 +95,7 @@ impl World {
                 .to_string_lossy()
                 .into_owned(),
             lifetime,
+            mark: None,
         }
     }
 
