@@ -1,11 +1,12 @@
 //! Many at once: five hundred kept alive, what they cost while nobody looks, and how the host feels
 //! when some of a hundred misbehave.
 
+use super::rate::{self, Creator};
 use super::{agar, clear, kib, outside};
 use crate::measure::timed;
 use crate::table::Row;
 use agar_testkit::{World, leaks};
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use std::time::{Duration, Instant};
 
 /// How many are kept alive.
@@ -15,25 +16,20 @@ const WATCHED: Duration = Duration::from_secs(10);
 
 /// Five hundred alive, and a crowd at work.
 pub(crate) fn run() -> Result<Vec<Row>> {
-    let mut rows = alive()?;
+    let mut rows = Vec::new();
+    for (way, creator) in rate::WAYS {
+        rows.extend(alive(way, creator)?);
+    }
     rows.extend(at_work()?);
     Ok(rows)
 }
 
-fn alive() -> Result<Vec<Row>> {
+fn alive(way: &str, creator: Creator) -> Result<Vec<Row>> {
     let world = World::with_repository(super::AGAR);
     timed(&mut agar(&world, &["create", "--base=frozen"]))?;
     let before = kib("/proc/meminfo", "MemAvailable:")?;
-    let start = Instant::now();
     let each = |total: f64| total / f64::from(ALIVE);
-    std::thread::scope(|scope| -> Result<()> {
-        let threads: Vec<_> = (0..2).map(|_| scope.spawn(|| half(&world))).collect();
-        for thread in threads {
-            thread.join().ok().context("a creator panicked")??;
-        }
-        Ok(())
-    })?;
-    let made = start.elapsed().as_secs_f64();
+    let made = rate::made_in_a_second(&world, (2, ALIVE / 2), creator)?;
     let memory = before - kib("/proc/meminfo", "MemAvailable:")?;
     let used = processor_ms(&world);
     std::thread::park_timeout(WATCHED);
@@ -46,25 +42,15 @@ fn alive() -> Result<Vec<Row>> {
         reason = "milliseconds of processor time are few"
     )]
     let percent = idle as f64 * 100.0 / WATCHED.as_secs_f64() / 1000.0;
+    let row = |what: &str, value: f64, unit: &'static str| {
+        Row::value("crowd", &format!("{way}: {what}"), value, unit)
+    };
     Ok(vec![
-        Row::value(
-            "crowd",
-            "500 made, two at a time",
-            f64::from(ALIVE) / made,
-            "a second",
-        )
-        .at_least(200.0),
-        Row::value("crowd", "memory of each of 500", each(memory), "KiB").at_most(768.0),
-        Row::value("crowd", "500 idle, of one processor", percent, "%").at_most(1.0),
-        Row::value("crowd", "destroyed, each", each(destroyed), "ms"),
+        row("500 made, two at a time", made, "a second").at_least(200.0),
+        row("memory of each of 500", each(memory), "KiB").at_most(768.0),
+        row("500 idle, of one processor", percent, "%").at_most(1.0),
+        row("destroyed, each", each(destroyed), "ms"),
     ])
-}
-
-fn half(world: &World) -> Result<()> {
-    for _ in 0..ALIVE / 2 {
-        timed(&mut agar(world, &["create", "--base=frozen"]))?;
-    }
-    Ok(())
 }
 
 /// Processor time so far of everything that runs for this world.

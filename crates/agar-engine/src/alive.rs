@@ -194,7 +194,7 @@ impl Held {
             return Self::default();
         }
         let device = rustix::fs::stat(directory(state)).map(|it| it.st_dev);
-        match (device, std::fs::read_to_string("/proc/locks")) {
+        match (device, fs_err::read_to_string("/proc/locks")) {
             (Ok(device), Ok(list)) => Self(locked(&list, device)),
             (Err(_), _) | (_, Err(_)) => Self::default(),
         }

@@ -45,7 +45,7 @@ pub fn kill_with_children(keeper: Pid) -> Vec<Pid> {
     use rustix::process::{Signal, kill_process};
     // One that stands still forks nobody between the look and the blow.
     let halted = kill_process(keeper, Signal::STOP);
-    while halted.is_ok() && !is_in(keeper, &['T', 'Z', 'X']) {
+    while halted.is_ok() && !is_halted(keeper) {
         std::thread::yield_now();
     }
     let dying = std::iter::once(keeper).chain(children(keeper)).collect();
@@ -63,18 +63,30 @@ pub fn kill(pid: Pid) {
     crate::wait::until("the killed process to be gone", || !is_there(pid));
 }
 
-/// Whether a process is there, and not only waiting to be buried.
+/// Whether a process is there, and not only waiting to be buried. The first thread of one that dies may
+/// wait for the others, and while one of them is left so is all that it holds.
 pub fn is_there(pid: Pid) -> bool {
-    !is_in(pid, &['Z', 'X'])
+    let threads = |stat: &Stat| stat.get(17).and_then(|count| count.parse().ok());
+    stat(pid).is_some_and(|stat| !is_dead(&stat) || threads(&stat).unwrap_or(1) > 1)
 }
 
-/// Whether a process is in one of the kernel's states. One that is not there is in all of them.
-fn is_in(pid: Pid, states: &[char]) -> bool {
-    let stat = fs_err::read_to_string(format!("/proc/{}/stat", pid.as_raw_pid()));
-    stat.map_or(true, |stat| {
-        let state = stat.rsplit(')').next().unwrap_or_default().trim_start();
-        state.starts_with(states)
-    })
+/// Whether a process does nothing until it is told to.
+fn is_halted(pid: Pid) -> bool {
+    stat(pid).is_none_or(|stat| is_dead(&stat) || stat.first().is_some_and(|state| state == "T"))
+}
+
+/// What the kernel says of a process, beginning with its state.
+type Stat = Vec<String>;
+
+fn stat(pid: Pid) -> Option<Stat> {
+    let text = fs_err::read_to_string(format!("/proc/{}/stat", pid.as_raw_pid())).ok()?;
+    let fields = text.rsplit(')').next()?.split_whitespace();
+    Some(fields.map(str::to_owned).collect())
+}
+
+fn is_dead(stat: &Stat) -> bool {
+    stat.first()
+        .is_none_or(|state| state == "Z" || state == "X")
 }
 
 fn processes() -> impl Iterator<Item = Pid> {
@@ -84,7 +96,5 @@ fn processes() -> impl Iterator<Item = Pid> {
 }
 
 fn parent(of: Pid) -> Option<Pid> {
-    let stat = fs_err::read_to_string(format!("/proc/{}/stat", of.as_raw_pid())).ok()?;
-    let parent = stat.rsplit(')').next()?.split_whitespace().nth(1)?;
-    Pid::from_raw(parent.parse().ok()?)
+    Pid::from_raw(stat(of)?.get(1)?.parse().ok()?)
 }

@@ -6,8 +6,8 @@
 //! go on with it or give it up, or in the trash, which `prune` collects.
 
 use crate::AGAR;
-use crate::kill::{KILLS, Ordeal, Victim, assert_collected};
-use agar_testkit::{Tree, World};
+use crate::kill::{KILLS, Ordeal, Victim, assert_collected, listed_at_rest};
+use agar_testkit::{Tree, World, keepers, wait};
 
 /// A limit that needs a control group, where there are any.
 const MEMORY: &str = "--memory=256M";
@@ -129,4 +129,38 @@ fn a_run_in_a_weaker_tier_that_is_killed_leaves_nothing() {
             kill_often(&words, prepare, (victim, KILLS / 5), seed + more);
         }
     }
+}
+
+/// Many are looked at in the kernel's list of locks, few one by one.
+#[test]
+fn one_that_dies_among_many_is_found_by_the_next_command() {
+    let world = World::with_repository(AGAR);
+    let names: Vec<String> = (0..12).map(|n| format!("one-of-many-{n}")).collect();
+    for name in &names {
+        world.agar(["create", "--name", name]).success();
+    }
+    let states = || -> Vec<(String, String)> {
+        let listed = serde_json::from_str(&listed_at_rest(&world));
+        let listed: serde_json::Value = listed.unwrap();
+        let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+        let sandboxes = listed["sandboxes"].as_array().into_iter().flatten();
+        sandboxes
+            .map(|sandbox| (text(&sandbox["id"]), text(&sandbox["state"])))
+            .collect()
+    };
+    let before = states();
+    assert_eq!(before.len(), names.len());
+    let (dead, _) = &before[5];
+    let state = world.state().join("agar");
+    let keeper = keepers::of_sandbox(&state, &state.join("sandboxes").join(dead)).unwrap();
+    let dying = keepers::kill_with_children(keeper);
+    wait::until("the dead to be gone", || {
+        dying.iter().all(|it| !keepers::is_there(*it))
+    });
+    let after = states();
+    for ((id, was), (_, is)) in before.iter().zip(&after) {
+        let expected = if id == dead { "finished" } else { "running" };
+        assert_eq!((was.as_str(), is.as_str()), ("running", expected), "{id}");
+    }
+    assert_collected(&world);
 }

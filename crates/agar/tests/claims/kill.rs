@@ -155,7 +155,7 @@ impl Ordeal<'_> {
 
 /// What the next command lists, while nobody clears away in the background: whoever does may take an
 /// idle jail down between the list and the look at what is there.
-fn listed_at_rest(world: &World) -> String {
+pub(crate) fn listed_at_rest(world: &World) -> String {
     let at_work = || {
         let processes = leaks::processes_in(world.root());
         processes.iter().any(|it| it.words.contains(" upkeep"))
