@@ -1,6 +1,6 @@
 // Conflicts, settled hunk by hunk. Nothing is written until every one is.
 
-import { ask } from "/assets/api.js";
+import { Refused, ask } from "/assets/api.js";
 import { patchView } from "/assets/diff.js";
 import { h, tell } from "/assets/dom.js";
 import { count } from "/assets/words.js";
@@ -14,11 +14,9 @@ import { count } from "/assets/words.js";
  * @returns {Promise<any>}
  */
 export async function settle(id, then) {
-  const look = async () => {
-    const plan = await ask(`/v1/sandboxes/${id}/promote`, { dry_run: true });
-    return plan.files.filter((/** @type {any} */ file) => file.merge === "conflict");
-  };
-  const files = await look();
+  const plan = () => ask(`/v1/sandboxes/${id}/promote`, { dry_run: true });
+  const planned = await plan();
+  const files = planned.files.filter((/** @type {any} */ file) => file.merge === "conflict");
   /** @type {Choice[]} */
   const choices = [];
   const left = h("p", { className: "quiet", role: "status" });
@@ -37,14 +35,15 @@ export async function settle(id, then) {
     }
     apply.disabled = true;
     try {
-      // Hunks go by number: where main moved since, they may be others now.
-      if (JSON.stringify(await look()) !== JSON.stringify(files)) {
+      // Hunks go by number: where main moved since, they may be others now, and it is refused.
+      then.applied(await ask(`/v1/sandboxes/${id}/promote`, { hunks, plan: planned.plan, stop: true }));
+    } catch (error) {
+      try {
+        if (!(error instanceof Refused && error.status === 409) || (await plan()).plan === planned.plan) throw error;
         tell("Main changed meanwhile. Nothing was written; choose again.");
         view.replaceWith(await settle(id, then));
-        return;
-      }
-      then.applied(await ask(`/v1/sandboxes/${id}/promote`, { hunks, stop: true }));
-    } catch (error) { then.failed(error); }
+      } catch (failed) { then.failed(failed); }
+    }
   };
   const all = (/** @type {"mine" | "theirs"} */ side) => () => {
     for (const radio of view.querySelectorAll(`input[value=${side}]`)) /** @type {HTMLInputElement} */ (radio).checked = true;

@@ -193,8 +193,18 @@ fn a_dry_run_shows_hunks_and_chosen_ones_are_applied() {
         .find(|it| it["path"] == "long.txt");
     assert_eq!(long.unwrap()["hunks"].as_array().unwrap().len(), 2);
     assert_eq!(world.read("long.txt"), lines);
-    let body = value!({ "paths": ["long.txt"], "hunks": { "long.txt": [1] } });
-    client.post(&path, &body.to_string()).expect(200);
+    let body = |plan: &Value| {
+        let hunks = value!({ "long.txt": [1] });
+        value!({ "paths": ["long.txt"], "hunks": hunks, "plan": plan["plan"] }).to_string()
+    };
+    // The numbers were read from what is no longer so.
+    let moved = lines.replace("line 20\n", "mine 20\n");
+    world.write("long.txt", &moved);
+    client.post(&path, &body(&plan)).expect(409);
+    assert_eq!(world.read("long.txt"), moved);
+    world.write("long.txt", &lines);
+    let plan = json(&client.post(&path, r#"{"dry_run": true}"#).expect(200));
+    client.post(&path, &body(&plan)).expect(200);
     let now = world.read("long.txt");
     assert!(now.contains("top\n") && now.contains("line 39\n"), "{now}");
     assert!(!world.has("other.txt"));
