@@ -111,3 +111,19 @@ pub(crate) fn kib(path: &str, key: &str) -> Result<f64> {
     let number = line.split_whitespace().nth(1).context("a number follows")?;
     Ok(number.parse()?)
 }
+
+/// More than this in two seconds is still coming back.
+const RETURNING_KIB: f64 = 2048.0;
+
+/// Memory that is available, once the kernel has taken back what those before had.
+pub(crate) fn available_at_rest() -> Result<f64> {
+    let mut before = kib("/proc/meminfo", "MemAvailable:")?;
+    loop {
+        std::thread::park_timeout(std::time::Duration::from_secs(2));
+        let now = kib("/proc/meminfo", "MemAvailable:")?;
+        if now - before < RETURNING_KIB {
+            return Ok(now);
+        }
+        before = now;
+    }
+}

@@ -2,7 +2,7 @@
 //! when some of a hundred misbehave.
 
 use super::rate::{self, Creator};
-use super::{agar, clear, kib, outside};
+use super::{agar, available_at_rest, clear, kib, outside};
 use crate::measure::timed;
 use crate::table::Row;
 use agar_testkit::{World, leaks};
@@ -27,7 +27,7 @@ pub(crate) fn run() -> Result<Vec<Row>> {
 fn alive(way: &str, creator: Creator) -> Result<Vec<Row>> {
     let world = World::with_repository(super::AGAR);
     timed(&mut agar(&world, &["create", "--base=frozen"]))?;
-    let before = kib("/proc/meminfo", "MemAvailable:")?;
+    let before = available_at_rest()?;
     let each = |total: f64| total / f64::from(ALIVE);
     let made = rate::made_in_a_second(&world, (2, ALIVE / 2), creator)?;
     let memory = before - kib("/proc/meminfo", "MemAvailable:")?;

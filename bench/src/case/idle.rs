@@ -1,6 +1,6 @@
 //! What a sandbox costs that does nothing.
 
-use super::{agar, clear, kib};
+use super::{agar, available_at_rest, clear, kib};
 use crate::measure::timed;
 use crate::table::Row;
 use agar_testkit::{World, leaks};
@@ -13,7 +13,7 @@ const COUNT: u32 = 200;
 pub(crate) fn run() -> Result<Vec<Row>> {
     let world = World::with_repository(super::AGAR);
     timed(&mut agar(&world, &["create", "--base=frozen"]))?;
-    let before = kib("/proc/meminfo", "MemAvailable:")?;
+    let before = available_at_rest()?;
     for _ in 0..COUNT {
         timed(&mut agar(&world, &["create", "--base=frozen"]))?;
     }

@@ -10,7 +10,7 @@ use std::time::Instant;
 /// Instructions that are granted at a time to a run under a deadline. It looks at the clock between
 /// grants, so this is also how far it can overrun: an instruction that misses every cache and
 /// touches memory for the first time takes a microsecond. Without a deadline all are granted at once.
-const GRANT: u64 = 1_024;
+const GRANT: u64 = 2_048;
 
 /// Why the host ended a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
