@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 /// the disk answers.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// How long the first attempt to freeze a group waits; each further one waits twice as long.
-const FIRST_ATTEMPT: Duration = Duration::from_millis(1);
+const FIRST_ATTEMPT: Duration = Duration::from_millis(4);
 
 /// Processes that stand still, and how they are let go.
 pub(super) struct Still {
