@@ -12,10 +12,11 @@ const STEPS: [&str; VERSION as usize] = [
     include_str!("../migrations/0002_base_checks.sql"),
     include_str!("../migrations/0003_snapshots.sql"),
     include_str!("../migrations/0004_suggestions.sql"),
+    include_str!("../migrations/0005_layers_by_name.sql"),
 ];
 
 /// The number of the newest schema that this agar knows.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// Marks the file as agar's: "agar" in ASCII, where SQLite keeps such marks.
 pub(crate) const MARK: u32 = 0x6167_6172;
@@ -141,13 +142,10 @@ mod tests {
         connection
             .execute("INSERT INTO project VALUES ('p', 'name', 1)", [])
             .unwrap();
-        let steps = [
-            STEPS[0],
-            STEPS[1],
-            STEPS[2],
-            STEPS[3],
+        let mut steps = STEPS.to_vec();
+        steps.push(
             "ALTER TABLE project ADD COLUMN colour TEXT; DELETE FROM project; CREATE TABLE run (x);",
-        ];
+        );
         let transaction = connection.transaction().unwrap();
         assert!(advance_by(&transaction, VERSION, &steps).is_err());
         drop(transaction);

@@ -1,0 +1,3 @@
+-- Layers that lie side by side are written by their names alone from here on. No table changes, but an
+-- agar that does not know this would take such a name for a path relative to where it runs, so it
+-- must not open the store any more.
