@@ -194,8 +194,7 @@ export function depths({ first, worked, clash }) {
     ["live", `#/sandbox/${first}`, [".result"], async (page) => {
       // What was open before is open again.
       if (!await page.locator("details.live[open]").count()) await page.locator("summary", { hasText: "Live terminal" }).click();
-      await page.locator("[data-terminal=open]").waitFor();
-      await until("a prompt", async () => (await page.locator(".xterm-rows").innerText()).trim() !== "");
+      await prompted(page);
       await page.locator("summary", { hasText: "Live terminal" }).evaluate((it) => it.scrollIntoView());
     }],
     ["asking", "#/settings/http%3A%2F%2Flocalhost%3A8000", [".asks"], async () => {}],
@@ -206,6 +205,13 @@ export function depths({ first, worked, clash }) {
     }],
     ["nothing-there", "#/sandbox/no-such-sandbox", [".trouble"], async () => {}],
   ];
+}
+
+/** Waits until the live terminal shows something. It draws only what is within the window, so that it is brought there. */
+export async function prompted(page) {
+  await page.locator("[data-terminal=open]").waitFor();
+  await page.locator(".terminal-screen").evaluate((it) => it.scrollIntoView());
+  await until("a prompt", async () => (await page.locator(".xterm-rows").innerText()).trim() !== "");
 }
 
 /** Goes to a view and waits until it is there. The page asks again and again: it is never quiet. */

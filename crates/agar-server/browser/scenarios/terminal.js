@@ -1,6 +1,7 @@
 // The live terminal: keys and colours, no complaint of the policy, and the same one after a reload.
 
 import { check, same, until, visit } from "../harness.js";
+import { prompted } from "../life.js";
 
 /** What the terminal shows. */
 const shown = (page) => page.locator(".xterm-rows").innerText();
@@ -12,8 +13,7 @@ async function open(page) {
 
 /** Waits for it, and has the keyboard in it. */
 async function there(page) {
-  await page.locator("[data-terminal=open]").waitFor();
-  await until("something to be shown", async () => (await shown(page)).trim() !== "");
+  await prompted(page);
   await page.locator(".xterm-helper-textarea").focus();
 }
 
