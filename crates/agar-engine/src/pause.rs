@@ -78,9 +78,9 @@ fn turn(engine: &Engine, name: Option<&str>, way: Way) -> Result<(SandboxView, u
     }
     let keeper = here.keeper(engine, record.id)?;
     match way {
-        Way::Stop => drop(keeper.pause()?),
+        Way::Stop => keeper.pause()?,
         Way::Go => keeper.resume()?,
-    }
+    };
     let advanced = here.write(|store| store.advance_sandbox(record.id, event, engine.now()));
     if let (Err(_), Way::Stop) = (&advanced, way) {
         // A record that says running must be true.

@@ -30,7 +30,7 @@ pub(crate) use begin::read_config;
 use jail::Jail;
 pub(crate) use jail::map_caller;
 use runs::Runs;
-use still::Still;
+use still::{Still, micros};
 use terminal::{Terminal, Viewer};
 
 /// The descriptor of the client that started the keeper.
@@ -346,8 +346,8 @@ impl<'a> Keeper<'a> {
             Ok(Some((Request::Remount(order), _))) => return self.remount(index, &order),
             Ok(Some((Request::Freeze { stay }, _))) => self.freeze(index, stay),
             Ok(Some((Request::Thaw, _))) => {
-                self.thaw();
-                self.answer(index, &Reply::Thawed);
+                let micros = micros(self.thaw());
+                self.answer(index, &Reply::Thawed { micros });
             }
             Ok(Some((Request::Stop, _))) => return Ok(Next::End),
             Ok(None) | Err(_) => {

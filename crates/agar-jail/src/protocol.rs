@@ -75,8 +75,8 @@ pub(crate) enum Reply {
     Remounted(Remounted),
     /// Every process stands still, after so many microseconds.
     Frozen { micros: u64 },
-    /// They go on.
-    Thawed,
+    /// They go on, and stood still for so many microseconds in all.
+    Thawed { micros: u64 },
     /// The request makes no sense.
     Refused { reason: String },
 }

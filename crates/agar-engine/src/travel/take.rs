@@ -15,7 +15,6 @@ use agar_sandbox::snapshot::{Shelf, is_untouched};
 use agar_sandbox::stack::{Role, Stack};
 use agar_store::{Sandbox, Snapshot};
 use std::path::PathBuf;
-use std::time::Instant;
 
 /// The snapshot that is wanted.
 #[derive(Debug)]
@@ -302,18 +301,15 @@ impl Taking<'_> {
         let keeper = self.here.keeper(self.engine, self.record.id)?;
         // Most of it while everything goes on, so that little is left for when it does not.
         let mut clones = clones::begin(clones)?;
-        // Measures real processes on a real kernel; there is nothing to simulate.
-        let began = Instant::now();
         let still = keeper.freeze()?;
         for clone in &mut clones {
             clone.complete()?;
         }
-        still.end()?;
-        let frozen = began.elapsed().as_micros();
+        let stood = still.end()?;
         for clone in clones {
             clone.keep()?;
         }
-        Ok(Some(u64::try_from(frozen).unwrap_or(u64::MAX)))
+        Ok(Some(u64::try_from(stood.as_micros()).unwrap_or(u64::MAX)))
     }
 
     fn clone_one(&self, (tree, stack): (usize, &Stack), runs: bool, parts: &mut Parts) {

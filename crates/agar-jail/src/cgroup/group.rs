@@ -245,7 +245,8 @@ impl Group {
     }
 
     /// Puts everyone in the group also into the part that freezes, where that was left for later.
-    fn gather(&self) -> Result<(), GroupError> {
+    /// The first time takes milliseconds, in which they go on; then [`Self::freeze`] finds it done.
+    pub fn gather(&self) -> Result<(), GroupError> {
         let is_late = |part: &&Part| part.late.is_some();
         let Some(part) = self.parts.iter().find(is_late) else {
             return Ok(());

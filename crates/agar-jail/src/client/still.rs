@@ -81,11 +81,12 @@ impl Keeper {
     }
 
     /// Lets every process inside go on.
-    pub fn resume(&self) -> Result<(), TalkError> {
+    /// Says for how long they stood still, as the keeper saw it.
+    pub fn resume(&self) -> Result<Duration, TalkError> {
         const DOING: &str = "let its processes go on";
         self.say(&Request::Thaw, &[], DOING)?;
         match self.hear(DOING)? {
-            (Reply::Thawed, _) => Ok(()),
+            (Reply::Thawed { micros }, _) => Ok(Duration::from_micros(micros)),
             (reply, _) => Err(unexpected(DOING, &reply)),
         }
     }
@@ -128,8 +129,8 @@ impl Laying {
 }
 
 impl Stillness<'_> {
-    /// Lets the processes go on.
-    pub fn end(self) -> Result<(), TalkError> {
+    /// Lets the processes go on, and says for how long they stood still.
+    pub fn end(self) -> Result<Duration, TalkError> {
         self.keeper.resume()
     }
 }

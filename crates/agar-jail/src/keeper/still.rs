@@ -35,6 +35,9 @@ impl Still {
 impl Keeper<'_> {
     /// Stops every process inside, and answers when the last one stands still.
     pub(super) fn freeze(&mut self, client: usize, stay: bool) {
+        // Whoever is yet to be put where it can be frozen goes on meanwhile; who cannot be is
+        // stopped in another way.
+        let gathered = self.still.is_some() || self.gather();
         let began = Instant::now();
         if let Some(still) = &mut self.still {
             // Already so; who asks for it to last has it last.
@@ -42,7 +45,7 @@ impl Keeper<'_> {
                 still.client = None;
             }
         } else {
-            match self.stop_everyone() {
+            match self.stop_everyone(gathered) {
                 Ok(stopped) => {
                     self.still = Some(Still {
                         since: began,
@@ -53,13 +56,19 @@ impl Keeper<'_> {
                 Err(reason) => return self.answer(client, &Reply::Refused { reason }),
             }
         }
-        let micros = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
+        let micros = micros(began.elapsed());
         self.answer(client, &Reply::Frozen { micros });
     }
 
-    fn stop_everyone(&mut self) -> Result<Vec<u32>, String> {
+    /// Puts everybody where the kernel can freeze them; false where it cannot.
+    fn gather(&self) -> bool {
+        let group = self.jail.guard.group();
+        group.is_some_and(|group| group.gather().is_ok())
+    }
+
+    fn stop_everyone(&mut self, gathered: bool) -> Result<Vec<u32>, String> {
         let init = self.jail.pid.cast_unsigned();
-        let Some(group) = self.jail.guard.group() else {
+        let Some(group) = self.jail.guard.group().filter(|_| gathered) else {
             return stop(init);
         };
         // The init is in the group. If its handler stands still before it has answered a process,
@@ -79,16 +88,18 @@ impl Keeper<'_> {
         Err(late())
     }
 
-    /// Lets everybody go on.
-    pub(super) fn thaw(&mut self) {
+    /// Lets everybody go on, and says for how long they stood still.
+    pub(super) fn thaw(&mut self) -> Duration {
         let Some(still) = self.still.take() else {
-            return;
+            return Duration::ZERO;
         };
         if let Some(group) = self.jail.guard.group() {
             drop(group.thaw());
         }
         resume(&still.stopped);
-        self.runs.stood_still(still.since.elapsed());
+        let stood = still.since.elapsed();
+        self.runs.stood_still(stood);
+        stood
     }
 
     /// A client is gone: nobody stands still for it any more.
@@ -97,7 +108,9 @@ impl Keeper<'_> {
             return;
         };
         match still.client {
-            Some(client) if client == index => self.thaw(),
+            Some(client) if client == index => {
+                self.thaw();
+            }
             Some(client) if client > index => still.client = Some(client - 1),
             Some(_) | None => {}
         }
@@ -136,6 +149,11 @@ impl Keeper<'_> {
         self.answer(client, &Reply::Remounted(outcome));
         Ok(next)
     }
+}
+
+/// As it is said to a client.
+pub(super) fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
 fn late() -> String {

@@ -154,7 +154,9 @@ fn stands_still_and_goes_on(desk: &Desk) {
     let other = Keeper::connect(&desk.world.path("socket"), &desk.world.path("sandbox")).unwrap();
     let still = other.freeze().unwrap();
     assert!(!moves(desk), "frozen after {:?}", still.took);
-    still.end().unwrap();
+    let took = still.took;
+    let stood = still.end().unwrap();
+    assert!(stood >= took, "stood {stood:?} after {took:?}");
     agar_testkit::wait::until("the counter goes on", || moves(desk));
     // Whoever goes away without a word lets them go on.
     other.freeze().unwrap();
