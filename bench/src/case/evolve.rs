@@ -3,6 +3,7 @@
 //! Compiled only with the feature `evolve`: the engines behind cells take minutes to build.
 
 mod alive;
+mod among;
 mod kill;
 mod life;
 mod look;
@@ -30,6 +31,7 @@ pub(crate) fn run() -> Result<Vec<Row>> {
     rows.extend(kill::run()?);
     rows.extend(rate::run()?);
     rows.extend(alive::run()?);
+    rows.extend(among::run()?);
     rows.extend(look::run()?);
     Ok(rows)
 }

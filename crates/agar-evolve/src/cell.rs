@@ -56,9 +56,9 @@ enum Body {
     Crashed,
 }
 
-/// One individual: what every run touches, in few lines of one page, and the rest aside. Among a
-/// hundred thousand, a second page costs a call as much again as the first.
-#[repr(align(512))]
+/// One individual: what every run touches, in few lines that lie together, and the rest aside. Among
+/// a hundred thousand, a second place costs a call as much again as the first.
+#[repr(align(64))]
 pub struct Cell {
     incubator: Incubator,
     genome: Genome,
@@ -336,7 +336,7 @@ impl Cell {
     }
 
     /// Asks the processor for all that a run will touch.
-    fn fetch(&self) {
+    pub(crate) fn fetch(&self) {
         nearby::fetch(self);
         self.nearby.fetch();
     }

@@ -11,8 +11,10 @@
 mod batch;
 mod collect;
 mod fitness;
+mod library;
 mod population;
 mod post;
+mod seat;
 mod shadow;
 
 pub use self::collect::{Collected, Tending};
@@ -20,6 +22,9 @@ pub use self::fitness::Recorded;
 pub use self::population::{NotFound, Population};
 pub use self::post::Delivered;
 pub use self::shadow::{Comparison, Shadow, ShadowVerdict};
+
+use self::library::Library;
+use self::seat::{Members, Name, Seat};
 
 use crate::cell::{Cell, Condition, History, Info, RollbackState, Spec, Swap, SwapError};
 use crate::event::{Event, Watch};
@@ -33,6 +38,7 @@ use crate::tree::Tree;
 use agar_core::fault::{Fault, Kind};
 use agar_core::seam::Timestamp;
 use std::collections::BTreeMap;
+use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -167,13 +173,13 @@ impl Fault for DishError {
 /// One individual of the dish.
 #[derive(Debug)]
 struct Member {
+    /// Whether it was taken out; whoever still had it in hand finds nobody.
+    is_gone: bool,
     cell: Cell,
     birth: Birth,
     lineage_depth: u32,
     fitness: Option<Recorded>,
 }
-
-type Members = BTreeMap<String, Arc<Mutex<Member>>>;
 
 /// Living individuals by name.
 #[derive(Debug)]
@@ -181,6 +187,7 @@ pub struct Dish {
     incubator: Incubator,
     settings: DishSettings,
     rules: Rules,
+    library: Library,
     places: Arc<Places>,
     members: RwLock<Members>,
     populations: Mutex<BTreeMap<String, Population>>,
@@ -193,6 +200,15 @@ fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
     lock.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Whoever sits there, unless he was taken out since.
+fn occupied<'a>(id: &str, seat: &'a Seat) -> Result<MutexGuard<'a, Member>, DishError> {
+    let member = seat.held();
+    if member.is_gone {
+        return Err(DishError::SandboxNotFound(id.to_owned()));
+    }
+    Ok(member)
+}
+
 impl Dish {
     /// An empty dish.
     pub fn new(incubator: Incubator, settings: DishSettings, watch: Arc<dyn Watch>) -> Self {
@@ -203,6 +219,7 @@ impl Dish {
                 memory_pages_max: settings.memory_pages_max,
                 ..Rules::default()
             },
+            library: Library::default(),
             places: Places::new(settings.processes_max),
             members: RwLock::default(),
             populations: Mutex::default(),
@@ -237,12 +254,7 @@ impl Dish {
     }
 
     fn genome(&self, source: Source<'_>) -> Result<Genome, GenomeError> {
-        match source {
-            Source::Wasm(bytes) => Genome::from_wasm(bytes, &self.rules),
-            Source::Wat(text) => Genome::from_wat(text, &self.rules),
-            Source::Tree(tree) => Genome::from_tree(tree, &self.rules),
-            Source::JavaScript(text) => Genome::from_javascript(text, &self.rules),
-        }
+        self.library.get(source, &self.rules)
     }
 
     fn members(&self) -> std::sync::RwLockReadGuard<'_, Members> {
@@ -253,15 +265,16 @@ impl Dish {
         self.members.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn member(&self, id: &str) -> Result<Arc<Mutex<Member>>, DishError> {
-        let found = self.members().get(id).cloned();
-        found.ok_or_else(|| DishError::SandboxNotFound(id.to_owned()))
+    fn seat(&self, id: &str) -> Result<Seat, DishError> {
+        let members = self.members();
+        let seat = members.get(id).inspect(|seat| seat.fetch()).cloned();
+        seat.ok_or_else(|| DishError::SandboxNotFound(id.to_owned()))
     }
 
     /// Does something with an individual while nobody else does.
     fn with<T>(&self, id: &str, act: impl FnOnce(&mut Member) -> T) -> Result<T, DishError> {
-        let member = self.member(id)?;
-        let done = act(&mut held(&member));
+        let seat = self.seat(id)?;
+        let done = act(&mut *occupied(id, &seat)?);
         Ok(done)
     }
 
@@ -283,13 +296,12 @@ impl Dish {
             birth,
             lineage_depth: depth.map_or(0, |depth| depth + 1),
             fitness: None,
+            is_gone: false,
         };
-        match self.members_mut().entry(id.to_owned()) {
-            std::collections::btree_map::Entry::Occupied(_) => {
-                Err(DishError::AlreadyExists(id.to_owned()))
-            }
-            std::collections::btree_map::Entry::Vacant(place) => {
-                place.insert(Arc::new(Mutex::new(member)));
+        match self.members_mut().entry(Name::from(id)) {
+            Entry::Occupied(_) => Err(DishError::AlreadyExists(id.to_owned())),
+            Entry::Vacant(place) => {
+                place.insert(Seat::new(member));
                 Ok(())
             }
         }
@@ -298,8 +310,8 @@ impl Dish {
     /// Ends an individual. A run under way ends first.
     pub fn destroy(&self, id: &str) -> Result<(), DishError> {
         let removed = self.members_mut().remove(id);
-        let member = removed.ok_or_else(|| DishError::SandboxNotFound(id.to_owned()))?;
-        drop(held(&member));
+        let seat = removed.ok_or_else(|| DishError::SandboxNotFound(id.to_owned()))?;
+        seat.held().is_gone = true;
         Ok(())
     }
 
@@ -323,7 +335,11 @@ impl Dish {
 
     /// Everybody's name, in order.
     pub fn list(&self) -> Vec<String> {
-        self.members().keys().cloned().collect()
+        let members = self.members();
+        let mut names: Vec<String> = members.keys().map(|it| it.as_str().to_owned()).collect();
+        drop(members);
+        names.sort_unstable();
+        names
     }
 
     /// How many there are.
@@ -343,9 +359,11 @@ impl Dish {
 
     /// The same from code that is checked first.
     pub fn hot_reload_source(&self, id: &str, source: Source<'_>) -> Result<u32, DishError> {
-        let member = self.member(id)?;
+        let seat = self.seat(id)?;
         let genome = self.genome(source)?;
-        let version = held(&member).cell.swap(Swap::to(genome, "hot_reload"));
+        let version = occupied(id, &seat)?
+            .cell
+            .swap(Swap::to(genome, "hot_reload"));
         Ok(version?)
     }
 
@@ -355,8 +373,17 @@ impl Dish {
         id: &str,
         act: impl FnOnce(&mut Cell) -> Result<T, CellError>,
     ) -> Result<T, DishError> {
-        let member = self.member(id)?;
-        let mut member = held(&member);
+        self.run_at(id, &self.seat(id)?, act)
+    }
+
+    /// The same on whoever sits there.
+    fn run_at<T>(
+        &self,
+        id: &str,
+        seat: &Seat,
+        act: impl FnOnce(&mut Cell) -> Result<T, CellError>,
+    ) -> Result<T, DishError> {
+        let mut member = occupied(id, seat)?;
         self.watch.event(&Event::RunStart { id });
         let began = Instant::now();
         let done = act(&mut member.cell);

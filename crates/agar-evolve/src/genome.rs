@@ -24,7 +24,7 @@ use crate::tree::Tree;
 use crate::value::ValueType;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 use wasmparser::ValType;
 
 /// The name of a genome: a hash of its code as it was given, before the counters.
@@ -151,6 +151,21 @@ impl Facts {
 #[derive(Clone)]
 pub struct Genome(Arc<Contents>);
 
+/// A genome for as long as somebody else keeps it.
+pub(crate) struct FaintGenome(Weak<Contents>);
+
+impl FaintGenome {
+    pub(crate) fn upgrade(&self) -> Option<Genome> {
+        self.0.upgrade().map(Genome)
+    }
+}
+
+impl fmt::Debug for FaintGenome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("FaintGenome").field(&self.upgrade()).finish()
+    }
+}
+
 /// What is not needed for an expression to live is made when somebody asks for it.
 struct Contents {
     tree: Option<Tree>,
@@ -254,6 +269,16 @@ impl Genome {
             Ok(source) if !bytes.starts_with(b"\0asm") => Self::from_javascript(source, rules),
             Ok(_) | Err(_) => Self::from_wasm(bytes, rules),
         }
+    }
+
+    pub(crate) fn downgrade(&self) -> FaintGenome {
+        FaintGenome(Arc::downgrade(&self.0))
+    }
+
+    /// Whether the two are one, and not just equal.
+    #[cfg(test)]
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
 
     /// The source that it was made of, where it was made of JavaScript.

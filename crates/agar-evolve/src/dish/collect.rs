@@ -1,5 +1,6 @@
 //! Cleaning up: the crashed, the abandoned and the old.
 
+use super::seat::Seat;
 use super::{Dish, held};
 use crate::cell::Condition;
 use crate::event::Event;
@@ -83,31 +84,74 @@ impl Dish {
             .unwrap_or(0);
         let oldest = newest.saturating_sub(self.settings.gc_retain_generations);
         let mut collected = Collected::default();
-        for (id, member) in self.snapshot() {
-            let Ok(member) = member.try_lock() else {
+        for (id, seat) in self.everybody() {
+            let Some(mut member) = seat.try_held() else {
                 continue;
             };
-            if member.cell.condition() == Condition::Crashed {
-                collected.crashed.push(id);
-            } else if member.birth.generation < oldest && !self.is_in_a_population(&id) {
-                collected.outdated.push(id);
+            let crashed = member.cell.condition() == Condition::Crashed;
+            let outdated = member.birth.generation < oldest && !self.is_in_a_population(&id);
+            if !crashed && !outdated {
+                continue;
             }
+            member.is_gone = true;
+            drop(member);
+            self.take_out(&id, &seat);
+            let list = if crashed {
+                &mut collected.crashed
+            } else {
+                &mut collected.outdated
+            };
+            list.push(id);
         }
-        let gone = collected.crashed.iter().chain(&collected.outdated);
-        let mut members = self.members_mut();
-        let count = gone.filter(|id| members.remove(*id).is_some()).count() as u64;
-        drop(members);
+        let count = (collected.crashed.len() + collected.outdated.len()) as u64;
         if count > 0 {
             self.watch.event(&Event::Collected { count });
         }
         collected
     }
 
-    fn snapshot(&self) -> Vec<(String, Arc<Mutex<super::Member>>)> {
+    /// Everybody, in the order of their names.
+    fn everybody(&self) -> Vec<(String, Seat)> {
         let members = self.members();
-        members
-            .iter()
-            .map(|(id, member)| (id.clone(), Arc::clone(member)))
-            .collect()
+        let all = members.iter();
+        let mut all: Vec<_> = all
+            .map(|(name, seat)| (name.as_str().to_owned(), seat.clone()))
+            .collect();
+        drop(members);
+        all.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+        all
+    }
+
+    /// Removes whoever sits there, and nobody else who has come to the name since.
+    fn take_out(&self, id: &str, seat: &Seat) {
+        let mut members = self.members_mut();
+        if members.get(id).is_some_and(|it| it.is(seat)) {
+            members.remove(id);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::dish::{Birth, Dish, DishSettings, Source};
+    use crate::{Incubator, Settings, Tree, Unwatched};
+    use agar_testkit::clock::FixedClock;
+    use std::sync::Arc;
+
+    #[test]
+    fn a_newcomer_to_a_name_is_not_taken_out_for_the_one_before() {
+        let incubator = Incubator::new(&Settings::default(), Arc::new(FixedClock::default()));
+        let dish = Dish::new(incubator, DishSettings::default(), Arc::new(Unwatched));
+        let tree = Tree::formula("x").unwrap();
+        let create = || dish.create("a", Source::Tree(&tree), Birth::default());
+        create().unwrap();
+        let before = dish.seat("a").unwrap();
+        dish.destroy("a").unwrap();
+        create().unwrap();
+        dish.take_out("a", &before);
+        assert_eq!(dish.list(), ["a"]);
+        let now = dish.seat("a").unwrap();
+        dish.take_out("a", &now);
+        assert!(dish.is_empty());
     }
 }

@@ -36,7 +36,7 @@ impl Dish {
     ) -> Result<bool, DishError> {
         let whole = score.is_finite() && components.values().all(|value| value.is_finite());
         if !whole {
-            self.member(id)?;
+            self.seat(id)?;
             return Ok(false);
         }
         let evaluated_at = self.incubator.now();

@@ -31,7 +31,7 @@ impl Dish {
         let members: Vec<String> = {
             let known = self.members();
             ids.iter()
-                .filter(|id| known.contains_key(*id))
+                .filter(|id| known.contains_key(id.as_str()))
                 .cloned()
                 .collect()
         };

@@ -25,10 +25,9 @@ pub struct Delivered {
 impl Dish {
     /// Leaves a message for an individual; its number there.
     pub fn send(&self, id: &str, message: Vec<u8>) -> Result<u64, DishError> {
-        let member = self.member(id)?;
         // The mailbox has a lock of its own, and whoever is running holds the member's: where that
         // is so, it is waited for.
-        let mailbox = super::held(&member).cell.mailbox();
+        let mailbox = self.with(id, |member| member.cell.mailbox())?;
         Ok(mailbox.send(message)?)
     }
 

@@ -39,9 +39,33 @@ impl Nearby {
 
 /// Asks for all of a thing.
 pub(crate) fn fetch<T>(thing: &T) {
-    let start = (&raw const *thing).addr();
-    for line in 0..size_of::<T>().div_ceil(LINE) {
-        ask(start + line * LINE);
+    Spot::of(thing).fetch::<T>();
+}
+
+/// Where a thing lies, noted by someone who does not hold it: a hint like the others.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Spot(usize);
+
+impl Spot {
+    pub(crate) fn of<T>(thing: &T) -> Self {
+        Self::at(thing)
+    }
+
+    pub(crate) fn at<T>(thing: *const T) -> Self {
+        Self(thing.addr())
+    }
+
+    /// Asks for all of the `T` that lies there.
+    pub(crate) fn fetch<T>(self) {
+        for line in 0..size_of::<T>().div_ceil(LINE) {
+            ask(self.0 + line * LINE);
+        }
+    }
+
+    /// Asks for where it begins, and for what lies before that.
+    pub(crate) fn fetch_around(self) {
+        ask(self.0.saturating_sub(1));
+        ask(self.0);
     }
 }
 

@@ -101,6 +101,34 @@ fn every_failure_is_a_result_of_its_own() {
 }
 
 #[test]
+fn who_is_destroyed_during_a_batch_has_no_turn_and_takes_no_room() {
+    let (incubator, telemetry) = (incubator(), Arc::new(Telemetry::default()));
+    let watch: Arc<dyn Watch> = telemetry.clone();
+    let dish = Dish::new(incubator.clone(), DishSettings::default(), watch);
+    let ids = names(50);
+    for id in &ids {
+        let source = Source::Wat(&counter(1, 1));
+        dish.create(id, source, Birth::default()).unwrap();
+    }
+    let live_seen = std::sync::Mutex::new(Vec::new());
+    let said = dish.batch_run(&ids, 1, |cell| {
+        if live_seen.lock().unwrap().is_empty() {
+            for id in &ids[10..] {
+                dish.destroy(id).unwrap();
+            }
+        }
+        live_seen.lock().unwrap().push(incubator.in_use().live);
+        cell.step(&[1])
+    });
+    assert!(said[..10].iter().all(Result::is_ok));
+    for gone in &said[10..] {
+        assert!(matches!(gone, Err(DishError::SandboxNotFound(_))));
+    }
+    assert_eq!(live_seen.into_inner().unwrap(), [10; 10]);
+    assert_eq!(telemetry.read().events["sandbox.run.start"], 10);
+}
+
+#[test]
 fn code_is_reloaded_under_a_name_that_keeps_its_state() {
     let (dish, _) = dish();
     dish.create("evo", Source::Wat(&counter(1, 1)), Birth::default())
