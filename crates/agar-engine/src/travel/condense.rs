@@ -14,11 +14,17 @@ use agar_sandbox::snapshot;
 use agar_sandbox::spelling;
 use agar_store::{Joined, Sandbox, Scope, Snapshot};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// How many layers are joined at a time, and how many may lie there before they are.
-pub(crate) const RUN: usize = 16;
+/// How many layers are joined at a time. Of each level fewer than that are left, so that a hundred
+/// snapshots are four layers and five hundred eight.
+const RUN: usize = 4;
+
+/// How many layers that were never joined may lie there before someone is sent to join them: he
+/// costs more than the joining.
+const WAITING_MAX: usize = 8;
 
 /// So many layers are joined at once, whoever waits: far below what the kernel takes, and where a
 /// look at a missing name begins to be felt.
@@ -44,25 +50,35 @@ pub(super) fn parsed(joined: &[Joined]) -> Vec<(PathBuf, Vec<PathBuf>)> {
         Some((joined.layer.clone(), run.0))
     };
     let mut all: Vec<_> = joined.iter().filter_map(one).collect();
-    // A run of joined layers can be found only after its parts were.
-    all.sort();
+    // Parts come before what they were joined to, whosever directory that lies in.
+    all.sort_by(|(one, _), (other, _)| (level(one), one).cmp(&(level(other), other)));
     all
 }
 
 /// Replaces runs until there is none left to replace.
 fn replaced(mut kept: Vec<PathBuf>, joined: &[(PathBuf, Vec<PathBuf>)]) -> Vec<PathBuf> {
-    loop {
-        let found = joined.iter().find_map(|(layer, run)| {
-            let at = kept
-                .windows(run.len().max(1))
-                .position(|window| window == run)?;
-            Some((at, run.len(), layer))
+    // Told by their first layer, since most runs are nowhere in what is kept.
+    let begins: HashMap<&OsStr, Vec<&(PathBuf, Vec<PathBuf>)>> = joined
+        .iter()
+        .filter_map(|one| Some((one.1.first()?.as_os_str(), one)))
+        .fold(HashMap::new(), |mut begins, (first, one)| {
+            begins.entry(first).or_default().push(one);
+            begins
         });
-        let Some((at, count, layer)) = found else {
-            return kept;
-        };
-        kept.splice(at..at + count, [layer.clone()]);
+    let mut at = 0;
+    while let Some(layer) = kept.get(at) {
+        let runs = begins.get(layer.as_os_str()).into_iter().flatten();
+        let found = runs.copied().find(|(_, run)| kept[at..].starts_with(run));
+        match found {
+            Some((layer, run)) => {
+                kept.splice(at..at + run.len(), [layer.clone()]);
+                // What it became may be the end of a longer run that begins above it.
+                at = 0;
+            }
+            None => at += 1,
+        }
     }
+    kept
 }
 
 /// Has layers joined: in the background where there are many, at once where there are very many.
@@ -71,10 +87,13 @@ pub(crate) fn tend(
     record: &Sandbox,
     blueprint: &Blueprint,
 ) -> Result<(), EngineError> {
-    let most = blueprint.stacks.iter().map(|stack| stack.kept.len()).max();
-    if most.unwrap_or(0) > LAYERS_MAX {
+    let single = |layer: &&PathBuf| level(layer) == 0;
+    let any = |is_much: &dyn Fn(&[PathBuf]) -> bool| {
+        blueprint.stacks.iter().any(|stack| is_much(&stack.kept))
+    };
+    if any(&|kept| kept.len() > LAYERS_MAX) {
         condense(engine.here()?, record)?;
-    } else if most.unwrap_or(0) > RUN {
+    } else if any(&|kept| kept.iter().filter(single).count() > WAITING_MAX) {
         engine.later(Due::Everything);
     }
     Ok(())
@@ -118,8 +137,8 @@ pub(crate) fn condense(here: &Here, record: &Sandbox) -> Result<u64, EngineError
 
 /// The oldest run of layers of the same level that is long enough to be joined.
 ///
-/// A layer that stands for sixteen is joined with fifteen others like it, and so on: no file is
-/// linked more often than there are levels, and there are few.
+/// A layer that stands for four is joined with three others like it, and so on: no file is linked
+/// more often than there are levels, and there are few.
 fn next_run<'k>(kept: &'k [PathBuf], locked: &BTreeSet<PathBuf>) -> Option<&'k [PathBuf]> {
     if kept.len() <= RUN {
         return None;
@@ -291,17 +310,18 @@ mod tests {
             }
             most = most.max(kept.len());
         }
-        assert!(most <= 3 * RUN, "{most} layers");
-        assert!(linked <= 5000 / 15, "{linked} joins");
+        // Below RUN of each level, and one run more before it is joined.
+        assert!(most <= 6 * RUN, "{most} layers");
+        assert!(linked <= 5000 / (RUN - 1), "{linked} joins");
     }
 
     #[test]
     fn layers_beside_one_that_cannot_be_read_are_joined_all_the_same() {
-        let kept = layers((0..40).rev().map(|number| format!("upper-0-{number}")));
-        let locked = BTreeSet::from([kept[25].clone()]);
+        let kept = layers((0..10).rev().map(|number| format!("upper-0-{number}")));
+        let locked = BTreeSet::from([kept[7].clone()]);
         let run = next_run(&kept, &locked).unwrap();
-        assert_eq!(run, &kept[9..25]);
-        assert_eq!(next_run(&kept[10..30], &locked), None);
+        assert_eq!(run, &kept[7 - RUN..7]);
+        assert_eq!(next_run(&kept[7 - RUN + 1..], &locked), None);
     }
 
     #[test]

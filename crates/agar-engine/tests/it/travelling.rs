@@ -310,12 +310,12 @@ fn many_snapshots_become_few_layers_and_all_of_them_can_be_returned_to() {
             );
         }
     }
-    assert_eq!(
-        upkeep(&yard.engine, &UpkeepRequest::default())
-            .unwrap()
-            .joined,
-        1
-    );
+    let joined = || {
+        let done = upkeep(&yard.engine, &UpkeepRequest::default());
+        done.unwrap().joined
+    };
+    assert!(joined() > 0);
+    assert_eq!(joined(), 0, "what was joined is not joined again");
     for number in [0, 7, 15, 16, 20, 31, 39] {
         yard.restore(&format!("calm-fern@at{number}"));
         let want = (0..3)
@@ -331,7 +331,7 @@ fn many_snapshots_become_few_layers_and_all_of_them_can_be_returned_to() {
         "calm-fern",
         "grep -o 'lowerdir+\\?=' /proc/self/mountinfo | wc -l",
     );
-    assert!(mounted.trim().parse::<u32>().unwrap() < 60, "{mounted}");
+    assert!(mounted.trim().parse::<u32>().unwrap() < 20, "{mounted}");
 }
 
 #[test]
