@@ -1,7 +1,7 @@
 //! Many at once: five hundred kept alive, what they cost while nobody looks, and how the host feels
 //! when some of a hundred misbehave.
 
-use super::rate::{self, Creator};
+use super::rate::{self, Way};
 use super::{agar, available_at_rest, clear, kib, outside};
 use crate::measure::timed;
 use crate::table::Row;
@@ -17,19 +17,19 @@ const WATCHED: Duration = Duration::from_secs(10);
 /// Five hundred alive, and a crowd at work.
 pub(crate) fn run() -> Result<Vec<Row>> {
     let mut rows = Vec::new();
-    for (way, creator) in rate::WAYS {
-        rows.extend(alive(way, creator)?);
+    for way in rate::WAYS {
+        rows.extend(alive(way)?);
     }
     rows.extend(at_work()?);
     Ok(rows)
 }
 
-fn alive(way: &str, creator: Creator) -> Result<Vec<Row>> {
+fn alive(way: Way) -> Result<Vec<Row>> {
     let world = World::with_repository(super::AGAR);
     timed(&mut agar(&world, &["create", "--base=frozen"]))?;
     let before = available_at_rest()?;
     let each = |total: f64| total / f64::from(ALIVE);
-    let made = rate::made_in_a_second(&world, (2, ALIVE / 2), creator)?;
+    let made = way.made_in_a_second(&world, ALIVE)?;
     let memory = before - kib("/proc/meminfo", "MemAvailable:")?;
     let used = processor_ms(&world);
     std::thread::park_timeout(WATCHED);
@@ -43,7 +43,7 @@ fn alive(way: &str, creator: Creator) -> Result<Vec<Row>> {
     )]
     let percent = idle as f64 * 100.0 / WATCHED.as_secs_f64() / 1000.0;
     let row = |what: &str, value: f64, unit: &'static str| {
-        Row::value("crowd", &format!("{way}: {what}"), value, unit)
+        Row::value("crowd", &format!("{}: {what}", way.name), value, unit)
     };
     Ok(vec![
         row("500 made, two at a time", made, "a second").at_least(200.0),

@@ -1,6 +1,6 @@
 //! How many sandboxes a second can be made.
 
-use super::{agar, clear};
+use super::{agar, bubblewrap, clear, need};
 use crate::inside;
 use crate::measure::timed;
 use crate::table::Row;
@@ -11,28 +11,60 @@ use agar_testkit::World;
 use anyhow::{Context as _, Result};
 use std::time::Instant;
 
-/// How many are made by each creator.
-const COUNT: u32 = 100;
+/// How many are made.
+const COUNT: u32 = 200;
 
 /// Makes so many in a world.
-pub(super) type Creator = fn(&World, u32) -> Result<()>;
+type Creator = fn(&World, u32) -> Result<()>;
 
-/// Through the command line, and in this process, as the server and batches make them.
-pub(super) const WAYS: [(&str, Creator); 2] =
-    [("agar create", by_command), ("in process", in_process)];
+/// One way to make many.
+#[derive(Clone, Copy)]
+pub(super) struct Way {
+    pub(super) name: &'static str,
+    /// How many do it at once.
+    pub(super) creators: u32,
+    creator: Creator,
+}
 
-/// One creator, and two at a time, either way.
+/// By one command each, by one command for all, and in this process, as the server and batches make
+/// them: each with both processors.
+pub(super) const WAYS: [Way; 3] = [
+    Way {
+        name: "agar create",
+        creators: 2,
+        creator: by_command,
+    },
+    Way {
+        name: "agar create -n",
+        creators: 1,
+        creator: by_one_command,
+    },
+    Way {
+        name: "in process",
+        creators: 2,
+        creator: in_process,
+    },
+];
+
+/// Each way beside bubblewrap's jails, which are gone at once and whose files nobody can change; and,
+/// where there are two creators, one alone.
 pub(crate) fn run() -> Result<Vec<Row>> {
-    let mut rows = Vec::new();
-    for (way, creator) in WAYS {
-        for creators in [1, 2] {
+    need("bwrap", "bubblewrap")?;
+    let world = World::with_repository(super::AGAR);
+    let peer = made_in_a_second(&world, (2, COUNT / 2), by_bubblewrap)?;
+    let mut rows = vec![Row::value("rate", "bwrap, 2 at a time", peer, "a second")];
+    for way in WAYS {
+        for creators in 1..=way.creators {
             let world = World::with_repository(super::AGAR);
             timed(&mut agar(&world, &["create", "--base=frozen"]))?;
-            let made = made_in_a_second(&world, (creators, COUNT), creator)?;
+            let made = made_in_a_second(&world, (creators, COUNT / creators), way.creator)?;
             clear(&world);
-            let name = format!("{way}, {creators} at a time");
-            let row = Row::value("rate", &name, made, "a second");
-            rows.push(if creators == 2 {
+            let name = match way.creators {
+                1 => way.name.to_owned(),
+                _ => format!("{}, {creators} at a time", way.name),
+            };
+            let row = Row::value("rate", &name, made, "a second").beside(peer);
+            rows.push(if creators == way.creators {
                 row.at_least(300.0)
             } else {
                 row
@@ -42,12 +74,16 @@ pub(crate) fn run() -> Result<Vec<Row>> {
     Ok(rows)
 }
 
+impl Way {
+    /// How many a second come of so many in all.
+    pub(super) fn made_in_a_second(self, world: &World, count: u32) -> Result<f64> {
+        let each = count / self.creators;
+        made_in_a_second(world, (self.creators, each), self.creator)
+    }
+}
+
 /// How many a second so many creators make, each so many.
-pub(super) fn made_in_a_second(
-    world: &World,
-    (creators, each): (u32, u32),
-    creator: Creator,
-) -> Result<f64> {
+fn made_in_a_second(world: &World, (creators, each): (u32, u32), creator: Creator) -> Result<f64> {
     let start = Instant::now();
     std::thread::scope(|scope| -> Result<()> {
         let threads: Vec<_> = (0..creators)
@@ -64,6 +100,19 @@ pub(super) fn made_in_a_second(
 fn by_command(world: &World, count: u32) -> Result<()> {
     for _ in 0..count {
         timed(&mut agar(world, &["create", "--base=frozen"]))?;
+    }
+    Ok(())
+}
+
+fn by_one_command(world: &World, count: u32) -> Result<()> {
+    let count = count.to_string();
+    timed(&mut agar(world, &["create", "--base=frozen", "-n", &count]))?;
+    Ok(())
+}
+
+fn by_bubblewrap(world: &World, count: u32) -> Result<()> {
+    for _ in 0..count {
+        timed(&mut bubblewrap(world, &["/bin/true"]))?;
     }
     Ok(())
 }

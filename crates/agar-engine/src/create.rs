@@ -1,5 +1,10 @@
 //! Makes a sandbox and leaves its jail up, ready for commands.
 
+mod many;
+
+pub(crate) use self::many::COUNT_MAX;
+pub use self::many::{Many, create_many};
+
 use crate::alive::{Mark, Stay};
 use crate::draft::{Draft, draft};
 use crate::here::Here;

@@ -3,6 +3,7 @@
 use crate::alive::{Mark, Stay};
 use crate::answer::SnapshotView;
 use crate::blueprint::Blueprint;
+use crate::create::COUNT_MAX;
 use crate::here::Here;
 use crate::snapshot::settled;
 use crate::travel::{self, Wish};
@@ -18,9 +19,6 @@ use agar_sandbox::stack::{Role, Stack};
 use agar_store::{NewSandbox, Sandbox, Snapshot};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
-
-/// No more forks are made at once.
-const COUNT_MAX: u32 = 1000;
 
 /// Asks for forks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -9,7 +9,7 @@ use crate::ui::block::{self, Block};
 use crate::ui::{Form, ending};
 use agar_core::fault::Kind;
 use agar_core::run::End;
-use agar_engine::create::{CreateAnswer, CreateRequest, create};
+use agar_engine::create::{CreateAnswer, CreateRequest, Many, create, create_many};
 use agar_engine::exec::{ExecRequest, exec};
 use agar_engine::{Command, Engine, Sink, Source, Streams};
 use rustix::stdio;
@@ -25,11 +25,18 @@ Examples:
   agar create                            prints the name, such as calm-fern
   box=$(agar create --note upgrade)      for a script
   agar create --name api --memory 2G
+  agar create -n 20                      twenty alike, one name on each line
   agar exec calm-fern -- npm start")]
 pub struct CreateArgs {
     /// Its name, instead of two words drawn by chance
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
+
+    /// How many, all alike
+    ///
+    /// Each has a name of its own. With `--json` each is a line of its own.
+    #[arg(short = 'n', long = "count", value_name = "N", default_value_t = 1)]
+    pub count: u32,
 
     /// Which walls.
     #[command(flatten)]
@@ -48,8 +55,18 @@ pub(super) fn made(
     request: &CreateRequest,
 ) -> Result<CreateAnswer, Failure> {
     let answer = create(engine, request)?;
+    set_up(context, engine, request, &answer)?;
+    Ok(answer)
+}
+
+fn set_up(
+    context: &Context,
+    engine: &Engine,
+    request: &CreateRequest,
+    answer: &CreateAnswer,
+) -> Result<(), Failure> {
     if answer.setup.is_empty() {
-        return Ok(answer);
+        return Ok(());
     }
     let alias = &answer.sandbox.alias;
     let signals = super::signals()?;
@@ -82,7 +99,7 @@ pub(super) fn made(
         }
     }
     drop(held);
-    Ok(answer)
+    Ok(())
 }
 
 /// Makes it.
@@ -91,7 +108,11 @@ pub fn run(args: &CreateArgs, context: &Context) -> Result<u8, Failure> {
         options: args.walls.options(args.limits, context.environment.agent()),
         alias: args.name.clone(),
     };
-    let answer = made(context, &context.engine()?, &request)?;
+    let engine = context.engine()?;
+    if args.count != 1 {
+        return many(args.count, context, &engine, &request);
+    }
+    let answer = made(context, &engine, &request)?;
     match context.ui.form {
         Form::Words if context.ui.terminals.stderr => {
             context
@@ -105,4 +126,38 @@ pub fn run(args: &CreateArgs, context: &Context) -> Result<u8, Failure> {
         .ui
         .answer(&answer, |answer, _| format!("{}\n", answer.sandbox.alias))?;
     Ok(DONE)
+}
+
+/// Makes many, and tells of each once it is ready.
+fn many(
+    count: u32,
+    context: &Context,
+    engine: &Engine,
+    request: &CreateRequest,
+) -> Result<u8, Failure> {
+    let Many { made, failed } = create_many(engine, request, count)?;
+    let note = |words: String| {
+        context.ui.say_block(&Block::new().line(block::NOTE, words));
+    };
+    if let (Form::Words, Some(first)) = (context.ui.form, made.first()) {
+        // They are alike, and so is what is to be said of them.
+        context.ui.say_block(&ending::warnings(&first.sandbox));
+    }
+    for (done, answer) in made.iter().enumerate() {
+        if let Err(failure) = set_up(context, engine, request, answer) {
+            let left = made.len() - done - 1;
+            note(format!("{left} more were made and not set up: `agar ls`"));
+            return Err(failure);
+        }
+        match context.ui.form {
+            Form::Json => context.ui.show_line(answer)?,
+            Form::Words => context.ui.show(&format!("{}\n", answer.sandbox.alias))?,
+        }
+    }
+    let Some(error) = failed else {
+        return Ok(DONE);
+    };
+    let made = made.len();
+    note(format!("{made} of {count} were made and are kept"));
+    Err(error.into())
 }

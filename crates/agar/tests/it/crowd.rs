@@ -58,6 +58,38 @@ fn every_line_gives_one_result_whatever_happens_to_the_others() {
 }
 
 #[test]
+fn many_are_made_at_once_and_see_nothing_of_each_other() {
+    let world = repository();
+    let made = world.agar(["create", "-n", "7"]).success().stdout;
+    let mut names: Vec<&str> = made.lines().collect();
+    assert_eq!(names.len(), 7, "{made}");
+    for name in &names {
+        let seen = world.agar(["exec", name, "--", "sh", "-c", "ls; touch mine"]);
+        assert!(!seen.success().stdout.contains("mine"), "{name}");
+    }
+    let alive = world.agar(["ls", "-q"]).success().stdout;
+    let mut alive: Vec<&str> = alive.lines().collect();
+    names.sort_unstable();
+    alive.sort_unstable();
+    assert_eq!(names, alive);
+    let schema = schema::of("create").unwrap_or_default();
+    let told = world.agar(["create", "-n", "2", "--json"]).success().stdout;
+    assert_eq!(told.lines().count(), 2, "{told}");
+    for line in told.lines() {
+        let answer: Value = serde_json::from_str(line).unwrap_or_default();
+        assert_eq!(schema::mismatch(&schema, &answer), None, "{line}");
+    }
+    for refused in [
+        &["create", "-n", "0"][..],
+        &["create", "-n", "1001"],
+        &["create", "-n", "2", "--name", "api"],
+    ] {
+        world.agar(refused).expect_code(2);
+    }
+    assert_eq!(world.agar(["ls", "-q"]).success().stdout.lines().count(), 9);
+}
+
+#[test]
 fn an_interrupt_ends_a_batch_cleanly() {
     let world = repository();
     let items: Vec<Value> = (0..20)
