@@ -140,9 +140,6 @@ pub(crate) fn condense(here: &Here, record: &Sandbox) -> Result<u64, EngineError
 /// A layer that stands for four is joined with three others like it, and so on: no file is linked
 /// more often than there are levels, and there are few.
 fn next_run<'k>(kept: &'k [PathBuf], locked: &BTreeSet<PathBuf>) -> Option<&'k [PathBuf]> {
-    if kept.len() <= RUN {
-        return None;
-    }
     let mut end = kept.len();
     while end >= RUN {
         let run = &kept[end - RUN..end];
