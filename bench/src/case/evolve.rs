@@ -13,7 +13,7 @@ mod script;
 mod swap;
 
 use crate::table::Row;
-use agar_evolve::{Engines, Incubator, Settings};
+use agar_evolve::{Cell, CellError, Engines, Incubator, Settings, Value};
 use agar_testkit::clock::FixedClock;
 use anyhow::Result;
 use std::sync::Arc;
@@ -80,3 +80,16 @@ const BARE: &str = r#"(module
   (global $sum (mut i64) (i64.const 0))
   (func (export "add") (param i64) (result i64)
     (global.set $sum (i64.add (global.get $sum) (local.get 0))) (global.get $sum)))"#;
+
+/// One call of a cell.
+type Once = fn(&mut Cell) -> Result<(), CellError>;
+
+/// Of one with memory, which touches it.
+fn step(cell: &mut Cell) -> Result<(), CellError> {
+    cell.step(&[1]).map(drop)
+}
+
+/// Of one without.
+fn add(cell: &mut Cell) -> Result<(), CellError> {
+    cell.call("add", &[Value::I64(1)]).map(drop)
+}

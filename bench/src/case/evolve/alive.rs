@@ -1,10 +1,10 @@
 //! Many alive at once: what each takes, and whether calls grow slower.
 
-use super::{BARE, COUNTER, incubator, peer};
+use super::{BARE, COUNTER, add, incubator, peer, step};
 use crate::case::kib;
 use crate::measure::Samples;
 use crate::table::Row;
-use agar_evolve::{Cell, Chance, Engines, Genome, Rules, Spec, Value};
+use agar_evolve::{Cell, Chance, Engines, Genome, Rules, Spec};
 use anyhow::Result;
 use std::time::Instant;
 
@@ -147,8 +147,14 @@ fn measure(genome: &Genome, engines: Engines, count: usize) -> Result<Measured> 
     }
     let after = (resident()?, mappings()?);
     let calls = [
-        (Order::Random, called(&mut cells, Order::Random, once)?),
-        (Order::Birth, called(&mut cells, Order::Birth, once)?),
+        (
+            Order::Random,
+            called(&mut cells, Order::Random, |cell| Ok(once(cell)?))?,
+        ),
+        (
+            Order::Birth,
+            called(&mut cells, Order::Birth, |cell| Ok(once(cell)?))?,
+        ),
     ];
     drop((cells, first));
     #[expect(clippy::cast_precision_loss, reason = "a count of cells")]
@@ -179,18 +185,6 @@ fn called<T>(
         samples.push(begun.elapsed());
     }
     Ok(samples)
-}
-
-/// One call of a cell with memory, which touches it.
-fn step(cell: &mut Cell) -> Result<()> {
-    cell.step(&[1])?;
-    Ok(())
-}
-
-/// One call of a cell without.
-fn add(cell: &mut Cell) -> Result<()> {
-    cell.call("add", &[Value::I64(1)])?;
-    Ok(())
 }
 
 fn resident() -> Result<f64> {

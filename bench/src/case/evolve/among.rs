@@ -1,11 +1,11 @@
 //! A run by name in a dish, as a user of it makes one: alone, and in a batch.
 
 use super::alive::in_microseconds;
-use super::{BARE, COUNTER, incubator};
+use super::{BARE, COUNTER, Once, add, incubator, step};
 use crate::measure::Samples;
 use crate::table::Row;
 use agar_evolve::dish::{Birth, Source};
-use agar_evolve::{Cell, CellError, Chance, Dish, DishSettings, Engines, Unwatched, Value};
+use agar_evolve::{Cell, Chance, Dish, DishSettings, Engines, Unwatched};
 use anyhow::Result;
 use std::sync::Arc;
 use std::time::Instant;
@@ -21,8 +21,6 @@ const COUNTED: usize = 2_000;
 const FEW: usize = 100;
 
 const MANY: usize = 100_000;
-
-type Once = fn(&mut Cell) -> Result<(), CellError>;
 
 /// Among a hundred and among a hundred thousand, in no order.
 pub(crate) fn run() -> Result<Vec<Row>> {
@@ -118,14 +116,4 @@ fn batched(crowd: &Crowd, turn: u64, samples: &mut Samples) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// One call of a cell with memory, which touches it.
-fn step(cell: &mut Cell) -> Result<(), CellError> {
-    cell.step(&[1]).map(drop)
-}
-
-/// One call of a cell without.
-fn add(cell: &mut Cell) -> Result<(), CellError> {
-    cell.call("add", &[Value::I64(1)]).map(drop)
 }
