@@ -3,6 +3,8 @@
 //! Layers must lie on the project's own filesystem: renames and reflinks stop at its border, and an
 //! overlay keeps inode numbers only within one. So the state is not always below the home.
 
+mod spread;
+
 use super::{Project, Surroundings};
 use agar_core::fault::{Fault, Kind, Remedy};
 use agar_core::id::{ProjectId, SandboxId};
@@ -161,17 +163,22 @@ impl StateDir {
             let private = Mode::from_raw_mode(0o700);
             rustix::fs::chmod(path, private).map_err(|error| disk(error.into()))?;
         }
-        if !path.join(MARKER).is_file() {
+        let is_new = !path.join(MARKER).is_file();
+        if is_new {
             if path.read_dir().map_err(disk)?.next().is_some() && !path.join(MARKER).is_file() {
                 return not_ours("it holds something that agar did not make");
             }
             fs_err::write(path.join(MARKER), MARKER_TEXT).map_err(disk)?;
+            spread::spread(path);
         }
         let state = Self {
             path: path.canonicalize().map_err(disk)?,
         };
         for part in [state.projects(), state.sandboxes(), state.trash()] {
             private_directories(&part).map_err(disk)?;
+        }
+        if is_new {
+            spread::spread(&state.sandboxes());
         }
         Ok(state)
     }
