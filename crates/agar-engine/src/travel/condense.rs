@@ -22,6 +22,10 @@ use std::path::{Path, PathBuf};
 /// snapshots are four layers and five hundred eight.
 const RUN: usize = 4;
 
+/// Layers that hold no more than this all together become one, however often each was joined: to link so
+/// little again costs less than to look through it in several places ever after.
+const LITTLE: usize = 1000;
+
 /// How many layers that were never joined may lie there before someone is sent to join them: he
 /// costs more than the joining.
 const WAITING_MAX: usize = 8;
@@ -118,7 +122,11 @@ pub(crate) fn condense(here: &Here, record: &Sandbox) -> Result<u64, EngineError
     let mut locked = BTreeSet::new();
     for stack in &blueprint.stacks {
         let mut kept = condensed(here, stack.kept.clone())?;
-        while let Some(run) = next_run(&kept, &locked).map(<[PathBuf]>::to_vec) {
+        let next = |kept: &[PathBuf], locked: &BTreeSet<PathBuf>| {
+            let run = next_run(kept, locked).or_else(|| rest(kept, locked));
+            run.map(<[PathBuf]>::to_vec)
+        };
+        while let Some(run) = next(&kept, &locked) {
             match join(here, record, &run) {
                 Ok(layer) => {
                     made += 1;
@@ -155,6 +163,39 @@ fn next_run<'k>(kept: &'k [PathBuf], locked: &BTreeSet<PathBuf>) -> Option<&'k [
         }
     }
     None
+}
+
+/// All layers, where runs were joined and what is left is several that hold little.
+///
+/// A run that was joined is the sign of a sandbox that is often pictured; the few layers of any other
+/// are not worth it.
+fn rest<'k>(kept: &'k [PathBuf], locked: &BTreeSet<PathBuf>) -> Option<&'k [PathBuf]> {
+    let several = kept.len() > 1 && kept.iter().any(|layer| level(layer) > 0);
+    let readable = !kept.iter().any(|layer| locked.contains(layer));
+    (several && readable && holds_at_most(kept, LITTLE)).then_some(kept)
+}
+
+/// Whether all directories together have no more names in them than this. What cannot be read may
+/// hold anything.
+fn holds_at_most(directories: &[PathBuf], most: usize) -> bool {
+    let mut left = most;
+    let mut waiting = directories.to_vec();
+    while let Some(directory) = waiting.pop() {
+        let Ok(entries) = directory.read_dir() else {
+            return false;
+        };
+        for entry in entries {
+            let known = entry.and_then(|entry| Ok((entry.file_type()?.is_dir(), entry.path())));
+            let (Ok((is_directory, path)), Some(one_less)) = (known, left.checked_sub(1)) else {
+                return false;
+            };
+            left = one_less;
+            if is_directory {
+                waiting.push(path);
+            }
+        }
+    }
+    true
 }
 
 /// How often a layer was joined, which its name tells.
@@ -202,7 +243,7 @@ impl From<Failed> for EngineError {
 }
 
 fn join(here: &Here, record: &Sandbox, run: &[PathBuf]) -> Result<PathBuf, Failed> {
-    let level = run.first().map_or(0, |layer| level(layer)) + 1;
+    let level = run.iter().map(|layer| level(layer)).max().unwrap_or(0) + 1;
     let directory = here.sandbox(record.id);
     let names = directory.read_dir().into_iter().flatten().flatten();
     let numbers = names.filter_map(|entry| {
@@ -319,6 +360,31 @@ mod tests {
         let run = next_run(&kept, &locked).unwrap();
         assert_eq!(run, &kept[7 - RUN..7]);
         assert_eq!(next_run(&kept[7 - RUN + 1..], &locked), None);
+    }
+
+    #[test]
+    fn what_is_left_becomes_one_where_it_is_little_and_something_was_joined() {
+        let place = tempfile::tempdir().unwrap();
+        let layer = |name: &str, files: usize| {
+            let layer = place.path().join(name);
+            fs_err::create_dir_all(layer.join("src")).unwrap();
+            for number in 0..files {
+                fs_err::write(layer.join(format!("src/{number}")), b"").unwrap();
+            }
+            layer
+        };
+        let none = BTreeSet::new();
+        let kept = [layer("upper-0-9", 1), layer("joined-2-7", 3)];
+        assert_eq!(rest(&kept, &none), Some(&kept[..]));
+        assert_eq!(rest(&kept[1..], &none), None, "it is one already");
+        let single = [layer("upper-0-8", 1), layer("upper-0-9", 1)];
+        assert_eq!(rest(&single, &none), None, "nothing was joined");
+        let locked = BTreeSet::from([kept[0].clone()]);
+        assert_eq!(rest(&kept, &locked), None, "one cannot be read");
+        let much = [layer("upper-0-9", 1), layer("joined-1-8", LITTLE)];
+        assert_eq!(rest(&much, &none), None, "it is too much");
+        let gone = [place.path().join("joined-1-1"), kept[1].clone()];
+        assert_eq!(rest(&gone, &none), None, "who knows what it holds");
     }
 
     #[test]
