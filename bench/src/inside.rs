@@ -63,6 +63,12 @@ pub(crate) fn engine(world: &World) -> Result<Engine> {
     ))?)
 }
 
+/// The same of a process that makes many sandboxes.
+pub(crate) fn engine_for_many(world: &World) -> Result<Engine> {
+    let surroundings = engine(world)?.surroundings().clone();
+    Ok(Engine::open(surroundings.for_many())?)
+}
+
 /// Streams that keep what a command prints.
 pub(crate) fn streams<'a>(printed: &'a mut Vec<u8>, silent: &'a mut NoControls) -> Streams<'a> {
     Streams {

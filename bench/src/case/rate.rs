@@ -118,7 +118,7 @@ fn by_bubblewrap(world: &World, count: u32) -> Result<()> {
 }
 
 fn in_process(world: &World, count: u32) -> Result<()> {
-    let engine = inside::engine(world)?;
+    let engine = inside::engine_for_many(world)?;
     let request = CreateRequest {
         options: SandboxOptions {
             base: Some(BaseKind::Frozen),

@@ -130,8 +130,9 @@ pub fn batch(
         .filter(|(_, line)| !line.is_empty())
         .collect();
     let workers = 0..request.jobs.clamp(1, lines.len().max(1));
+    let surroundings = engine.surroundings().clone().for_many();
     let engines: Vec<Engine> = workers
-        .map(|_| Engine::open(engine.surroundings().clone()))
+        .map(|_| Engine::open(surroundings.clone()))
         .collect::<Result<_, _>>()?;
     let next = AtomicUsize::new(0);
     let done = (AtomicUsize::new(0), AtomicUsize::new(0));

@@ -15,6 +15,7 @@ use agar_core::walls::{BaseKind, Identity, Network, Tier};
 use agar_jail::client::{Lifetime, Raising};
 use agar_sandbox::base::{Bases, BulkRule, Choice, Lock, Prepared, Progress};
 use agar_store::{Fact, NewSandbox, Sandbox, StoreError, Writer};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A sandbox that could be made.
@@ -52,75 +53,131 @@ pub(crate) fn draft_as(
     (choice, alias): (Choice, Option<String>),
     id: SandboxId,
 ) -> Result<Draft, EngineError> {
-    let known = here.project(engine)?;
-    let settings = Wishes::of(engine, here, &options.caller)?;
-    let network = options
-        .network
-        .clone()
-        .unwrap_or_else(|| settings.network.clone());
-    let choice = match options.base.or(settings.base) {
-        Some(BaseKind::Frozen) => Choice::Frozen,
-        Some(BaseKind::Live) => Choice::Live,
-        None => choice,
-    };
-    let tier = options.tier.unwrap_or(settings.tier);
-    let choice = match tier {
-        Tier::Full => choice,
-        // A copy is made either way; one is enough.
-        Tier::Helper | Tier::Landlock | Tier::None => Choice::Live,
-    };
-    let base = prepare(engine, here, known, (choice, &settings.bulk))?;
-    let masks = inside::masks(engine, here, known, (options, &settings), &network)?;
-    let place = here.sandbox(id);
-    let stacks = layers::stacks(engine, known, (&base, tier), (&place, &masks));
-    let mut warnings = warnings((options, &settings), &network, &base);
-    warnings.extend(layers::about_home(engine, &stacks));
-    let blueprint = Blueprint {
-        root: known.found.root.clone(),
-        copy: layers::copy(tier, &stacks, &place),
-        stacks,
-        masks,
-        nested: options.nested || settings.nested,
-        monitor: options.monitor.unwrap_or(settings.monitor),
-        environment: [settings.environment.clone(), options.environment.clone()].concat(),
-        old_ways: settings.old_ways.clone(),
-        agent: options.caller.agent().map(str::to_owned),
-        warnings,
-        ttl_ms: options.ttl_ms.or(settings.ttl_ms),
-        minimal_git_stat: base.minimal_git_stat,
-        live_since: None,
-    };
-    let new = NewSandbox {
-        id,
-        alias: alias.or_else(|| options.alias.clone()),
-        project: known.id,
-        tier,
-        network,
-        base: base.kind,
-        generation: base.generation,
-        stacks: blueprint.to_text()?,
-        limits: options
-            .limits
-            .or(settings.limits)
-            .or(options.caller.limits()),
-        identity: if options.fake_root {
-            Identity::FakeRoot
-        } else {
-            settings.identity
-        },
-        note: options.note.clone(),
-        parent: None,
-        origin: None,
-    };
-    Ok(Draft {
-        new,
-        blueprint,
-        learning: settings.learning,
-        setup: settings.setup,
-        on_breach: settings.on_breach,
-        freeze_later: base.freeze_later,
-        hold: base.hold,
-    })
+    let mut ground = Ground::lay(engine, here, options, choice)?;
+    let hold = ground.base.hold.take();
+    let draft = ground.draft(engine, here, (options, alias), id)?;
+    Ok(Draft { hold, ..draft })
+}
+
+/// What all sandboxes have in common that are asked for in one breath: settings, base and masks.
+///
+/// For as long as it is there, the generation is not collected.
+#[derive(Debug)]
+pub(crate) struct Ground {
+    settings: Wishes,
+    network: Network,
+    tier: Tier,
+    base: Prepared,
+    masks: Vec<PathBuf>,
+}
+
+impl Ground {
+    /// Reads the settings and makes the base ready.
+    pub(crate) fn lay(
+        engine: &Engine,
+        here: &Here,
+        options: &SandboxOptions,
+        choice: Choice,
+    ) -> Result<Self, EngineError> {
+        let known = here.project(engine)?;
+        let settings = Wishes::of(engine, here, &options.caller)?;
+        let network = options
+            .network
+            .clone()
+            .unwrap_or_else(|| settings.network.clone());
+        let choice = match options.base.or(settings.base) {
+            Some(BaseKind::Frozen) => Choice::Frozen,
+            Some(BaseKind::Live) => Choice::Live,
+            None => choice,
+        };
+        let tier = options.tier.unwrap_or(settings.tier);
+        let choice = match tier {
+            Tier::Full => choice,
+            // A copy is made either way; one is enough.
+            Tier::Helper | Tier::Landlock | Tier::None => Choice::Live,
+        };
+        let base = prepare(engine, here, known, (choice, &settings.bulk))?;
+        let masks = inside::masks(engine, here, known, (options, &settings), &network)?;
+        Ok(Self {
+            settings,
+            network,
+            tier,
+            base,
+            masks,
+        })
+    }
+
+    /// A sandbox on it.
+    pub(crate) fn draft(
+        &self,
+        engine: &Engine,
+        here: &Here,
+        (options, alias): (&SandboxOptions, Option<String>),
+        id: SandboxId,
+    ) -> Result<Draft, EngineError> {
+        let known = here.project(engine)?;
+        let blueprint = self.blueprint(engine, known, options, &here.sandbox(id));
+        let settings = &self.settings;
+        let new = NewSandbox {
+            id,
+            alias: alias.or_else(|| options.alias.clone()),
+            project: known.id,
+            tier: self.tier,
+            network: self.network.clone(),
+            base: self.base.kind,
+            generation: self.base.generation,
+            stacks: blueprint.to_text()?,
+            limits: options
+                .limits
+                .or(settings.limits)
+                .or(options.caller.limits()),
+            identity: if options.fake_root {
+                Identity::FakeRoot
+            } else {
+                settings.identity
+            },
+            note: options.note.clone(),
+            parent: None,
+            origin: None,
+        };
+        Ok(Draft {
+            new,
+            blueprint,
+            learning: settings.learning,
+            setup: settings.setup.clone(),
+            on_breach: settings.on_breach,
+            freeze_later: self.base.freeze_later,
+            hold: None,
+        })
+    }
+
+    fn blueprint(
+        &self,
+        engine: &Engine,
+        known: &Known,
+        options: &SandboxOptions,
+        place: &Path,
+    ) -> Blueprint {
+        let (settings, base) = (&self.settings, &self.base);
+        let stacks = layers::stacks(engine, known, (base, self.tier), (place, &self.masks));
+        let mut warnings = warnings((options, settings), &self.network, base);
+        warnings.extend(layers::about_home(engine, &stacks));
+        Blueprint {
+            root: known.found.root.clone(),
+            copy: layers::copy(self.tier, &stacks, place),
+            stacks,
+            masks: self.masks.clone(),
+            nested: options.nested || settings.nested,
+            monitor: options.monitor.unwrap_or(settings.monitor),
+            environment: [settings.environment.clone(), options.environment.clone()].concat(),
+            old_ways: settings.old_ways.clone(),
+            agent: options.caller.agent().map(str::to_owned),
+            warnings,
+            ttl_ms: options.ttl_ms.or(settings.ttl_ms),
+            minimal_git_stat: base.minimal_git_stat,
+            live_since: None,
+        }
+    }
 }
 
 fn prepare(

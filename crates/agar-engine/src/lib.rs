@@ -84,6 +84,7 @@ mod view;
 mod wishes;
 
 /// Has a program that lives for a moment keep the memory that it has.
+pub use agar_jail::client::Hatchery;
 pub use agar_jail::heap::hold_on as hold_memory;
 pub use answer::{BaseView, BulkView, ChangeKind, ChangeView, ChangedFile, LineageView};
 pub use answer::{RunView, SandboxView, SnapshotView};

@@ -175,7 +175,8 @@ impl Pool {
             return Err(error.into());
         }
         spare.mark.remove();
-        Ok(create::answer(engine, here, (&record, fresh)))
+        create::look_after(engine, here);
+        Ok(create::answer(&record, fresh))
     }
 }
 
@@ -237,7 +238,7 @@ fn key(options: &SandboxOptions) -> Result<String, EngineError> {
 /// Builds what is lacking and takes down what is of no use, until the pool ends.
 fn build(shared: &Shared, surroundings: Surroundings) {
     // Whoever asks for a sandbox is told what is wrong.
-    let Ok(engine) = Engine::open(surroundings) else {
+    let Ok(engine) = Engine::open(surroundings.for_many()) else {
         return;
     };
     loop {

@@ -13,7 +13,9 @@ use agar_core::id::SandboxId;
 use agar_core::limits::Limits;
 use agar_core::state::{Event, State};
 use agar_core::walls::{Identity, Network, Tier};
-use agar_jail::client::{self, Ahead, Keeper, KeeperConfig, Lifetime, Raising, Waiting};
+use agar_jail::client::{
+    self, Ahead, Keeper, KeeperConfig, Lifetime, Raising, StartError, Waiting,
+};
 use agar_jail::machine::Machine;
 use agar_jail::plan::{self, Plan};
 use agar_jail::policy::{Copied, Nested, Overlay, Policy};
@@ -69,7 +71,15 @@ impl Expected {
             && engine.surroundings().uid != 0;
         let staging = staging(state).ok().filter(|_| usual);
         let ahead = staging.as_deref().map_or(Ahead::Nothing, Ahead::Usual);
-        self.0 = client::prepare(state.path(), ahead).ok();
+        self.0 = prepare(engine, state.path(), ahead).ok();
+    }
+}
+
+/// A keeper that waits for its plan.
+fn prepare(engine: &Engine, program: &Path, ahead: Ahead<'_>) -> Result<Waiting, StartError> {
+    match &engine.surroundings().hatchery {
+        Some(hatchery) => hatchery.prepare(program, ahead),
+        None => client::prepare(program, ahead),
     }
 }
 
@@ -173,12 +183,13 @@ pub(crate) fn begin(
     };
     let waiting = match expected.0 {
         Some(waiting) => waiting,
-        None => client::prepare(here.state.path(), Ahead::Nothing)?,
+        None => prepare(engine, here.state.path(), Ahead::Nothing)?,
     };
     Ok(waiting.raise(&config)?)
 }
 
-/// Puts the jail of a recorded sandbox up, to stay. Its keeper is heard again once it answers others.
+/// Puts the jail of a recorded sandbox up, to stay. Its keeper listens before it says that the jail
+/// stands, so whoever comes next finds it.
 pub(crate) fn stay(
     engine: &Engine,
     here: &Here,
@@ -186,9 +197,7 @@ pub(crate) fn stay(
     expected: Expected,
 ) -> Result<Keeper, EngineError> {
     let raising = begin(engine, here, sandbox, (Lifetime::UntilStopped, expected))?;
-    let keeper = raising.ready()?;
-    drop(keeper.status()?);
-    Ok(keeper)
+    Ok(raising.ready()?)
 }
 
 /// Puts the jail of a recorded sandbox up.

@@ -1,6 +1,7 @@
 //! Who asks, from where, and when: everything the engine would otherwise read from the process.
 
 use agar_core::seam::{Clock, Entropy};
+use agar_jail::client::Hatchery;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::PathBuf;
@@ -33,6 +34,9 @@ pub struct Surroundings {
     pub progress: Arc<dyn Progress>,
     /// How to do upkeep when nobody waits; without one it waits for `prune`.
     pub background: Option<Arc<dyn Background>>,
+    /// Where keepers come from by the dozen; without one each is started by itself, which is quicker
+    /// for a process that wants one.
+    pub hatchery: Option<Arc<Hatchery>>,
 }
 
 impl Surroundings {
@@ -65,7 +69,15 @@ impl Surroundings {
             entropy,
             progress: Arc::new(Quiet),
             background: None,
+            hatchery: None,
         }
+    }
+
+    /// The same for a process that will make many sandboxes.
+    #[must_use]
+    pub fn for_many(mut self) -> Self {
+        self.hatchery.get_or_insert_default();
+        self
     }
 
     /// The value of one environment variable.

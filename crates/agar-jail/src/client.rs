@@ -13,9 +13,12 @@ use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Path, PathBuf};
 
+mod hatchery;
 mod start;
 mod still;
 
+pub use hatchery::Hatchery;
+pub(crate) use hatchery::{HATCH_WORD, USUAL};
 pub(crate) use start::AHEAD_WORD;
 use start::Child;
 pub use start::{Ahead, Raising, StartError, Waiting, prepare, start};

@@ -4,7 +4,7 @@
 //! It has one thread and one loop; it sleeps in `poll` until something happens. When it dies the
 //! kernel ends the init, and with it everything inside.
 
-use crate::client::{AHEAD_WORD, KeeperConfig, Lifetime, Status};
+use crate::client::{AHEAD_WORD, HATCH_WORD, KeeperConfig, Lifetime, Status};
 use crate::notify::Recorded;
 use crate::policy::Overlay;
 use crate::protocol::{self, News, Order, Remounted, Reply, Request};
@@ -18,6 +18,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 mod begin;
+mod hatchery;
 mod jail;
 mod limits;
 mod runs;
@@ -53,6 +54,7 @@ pub fn main() -> u8 {
             let staging = words.next().unwrap_or_default();
             keep(client, jail::ahead(Path::new(&staging)))
         }
+        Some(word) if word == HATCH_WORD => hatchery::hatch(client),
         Some(_) | None => keep(client, None),
     };
     if done.is_ok() { 0 } else { 70 }

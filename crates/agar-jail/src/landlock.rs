@@ -83,11 +83,15 @@ impl Wall {
     /// except when the whole of `/` is writable, as it is for root, where the read-only mount over
     /// it stands alone (see [`sysctl_is_closed`]).
     pub fn second<'a>(writable: impl IntoIterator<Item = &'a Path>) -> Self {
-        let private = PRIVATE.into_iter().map(Path::new);
+        let mut writable: Vec<Raw> = writable.into_iter().map(Raw::from).collect();
+        // A rule holds for everything below, whatever is mounted there; each takes five calls.
+        if !writable.contains(&Path::new("/").into()) {
+            writable.extend(PRIVATE.map(Raw::from));
+        }
         Self {
             role: WallRole::Second,
             readable: vec![Path::new("/").into()],
-            writable: writable.into_iter().chain(private).map(Raw::from).collect(),
+            writable,
             listable: Vec::new(),
             version_max: None,
         }

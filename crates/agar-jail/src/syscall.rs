@@ -113,6 +113,16 @@ pub(crate) fn die_with_parent() -> io::Result<()> {
         .map_err(io::Error::from)
 }
 
+/// Has the kernel bury this process's children by itself, or leave them to be waited for.
+pub(crate) fn ignore_children(ignore: bool) -> io::Result<()> {
+    let how = if ignore { libc::SIG_IGN } else { libc::SIG_DFL };
+    // SAFETY: both are valid dispositions of this signal, for which no handler is installed.
+    if unsafe { libc::signal(libc::SIGCHLD, how) } == libc::SIG_ERR {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}
+
 /// Keeps other processes of the same user from looking into this one.
 pub(crate) fn hide_memory() -> io::Result<()> {
     rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)

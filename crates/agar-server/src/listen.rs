@@ -227,7 +227,7 @@ fn origins(app: &App, allow: &[String]) -> Result<Vec<AllowedOrigin>, ServeError
 }
 
 fn app(settings: Settings, port: u16, stop: watch::Receiver<u8>) -> Result<App, ServeError> {
-    let mut surroundings = settings.surroundings;
+    let mut surroundings = settings.surroundings.for_many();
     // Whoever looks at a terminal through the server looks with xterm.js, wherever it was started.
     surroundings.environment.retain(|(name, _)| name != "TERM");
     let kind = ("TERM".into(), "xterm-256color".into());

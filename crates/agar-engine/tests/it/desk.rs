@@ -99,8 +99,15 @@ impl Desk {
 
     /// How many entries a directory of agar's state holds.
     pub(crate) fn left_in_state(&self, name: &str) -> usize {
+        self.names_in_state(name).len()
+    }
+
+    /// What a directory of agar's state holds.
+    pub(crate) fn names_in_state(&self, name: &str) -> Vec<String> {
         let directory = self.home().join(".local/state/agar").join(name);
-        directory.read_dir().map_or(0, Iterator::count)
+        let entries = directory.read_dir().into_iter().flatten().flatten();
+        let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        names.collect()
     }
 
     pub(crate) fn home(&self) -> PathBuf {

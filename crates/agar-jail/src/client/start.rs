@@ -10,6 +10,7 @@ use crate::protocol::{self, Reply};
 use crate::wire::Raw;
 use crate::{detach, program, syscall};
 use agar_core::fault::{Fault, Kind, Remedy};
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::{AsFd as _, OwnedFd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use rustix::process::WaitOptions;
@@ -46,7 +47,7 @@ impl Fault for StartError {
     }
 }
 
-fn failed(step: &str) -> impl FnOnce(io::Error) -> StartError {
+pub(super) fn failed(step: &str) -> impl FnOnce(io::Error) -> StartError {
     let step = step.to_owned();
     move |source: io::Error| StartError { step, source }
 }
@@ -68,8 +69,8 @@ pub(crate) const AHEAD_WORD: &str = "ahead";
 /// A keeper that waits for its plan. Let go, it ends.
 #[derive(Debug)]
 pub struct Waiting {
-    socket: OwnedFd,
-    child: Child,
+    pub(super) socket: OwnedFd,
+    pub(super) child: Child,
 }
 
 /// A keeper that raises its jail. Let go, it ends.
@@ -79,9 +80,16 @@ pub struct Raising {
     directory: PathBuf,
 }
 
-/// A keeper's process, as the child of this one.
+/// A keeper's process.
 #[derive(Debug)]
-pub(super) struct Child(i32);
+pub(super) enum Child {
+    /// A child of this process.
+    Own(i32),
+    /// Of a [`Hatchery`](super::Hatchery), and it has not been heard from.
+    Unborn,
+    /// Of a hatchery. The descriptor can be read from when it has ended.
+    Hatched(OwnedFd),
+}
 
 /// Keepers that were left to end by themselves and not yet buried.
 static LEFT: Mutex<Vec<i32>> = Mutex::new(Vec::new());
@@ -89,18 +97,30 @@ static LEFT: Mutex<Vec<i32>> = Mutex::new(Vec::new());
 impl Child {
     /// Waits until it is gone.
     pub(super) fn bury(self) {
-        // It may have been buried by someone who waits for all children.
-        drop(syscall::wait_for(self.0, WaitOptions::empty()));
-        std::mem::forget(self);
+        match &self {
+            Self::Own(pid) => {
+                // It may have been buried by someone who waits for all children.
+                drop(syscall::wait_for(*pid, WaitOptions::empty()));
+                std::mem::forget(self);
+            }
+            Self::Hatched(handle) => {
+                let mut fds = [PollFd::new(handle, PollFlags::IN)];
+                while poll(&mut fds, None) == Err(rustix::io::Errno::INTR) {}
+            }
+            // There never was one.
+            Self::Unborn => {}
+        }
     }
 }
 
 impl Drop for Child {
     /// It ends by itself; the next start buries it.
     fn drop(&mut self) {
-        LEFT.lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(self.0);
+        if let Self::Own(pid) = self {
+            LEFT.lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(*pid);
+        }
     }
 }
 
@@ -116,13 +136,7 @@ fn bury_those_left() {
 pub fn prepare(program: &Path, ahead: Ahead<'_>) -> Result<Waiting, StartError> {
     bury_those_left();
     let file = program::file(program).map_err(failed("write the keeper's program"))?;
-    let (near, far) = rustix::net::socketpair(
-        AddressFamily::UNIX,
-        SocketType::SEQPACKET,
-        SocketFlags::CLOEXEC,
-        None,
-    )
-    .map_err(|errno| failed("make a pair of sockets")(errno.into()))?;
+    let (near, far) = pair()?;
     let mut words: Vec<Raw> = vec!["agar-keeper".into()];
     match ahead {
         Ahead::Nothing => {}
@@ -132,8 +146,19 @@ pub fn prepare(program: &Path, ahead: Ahead<'_>) -> Result<Waiting, StartError> 
         detach::spawn(&file, &words, &[(&far, CLIENT_FD)]).map_err(failed("start the keeper"))?;
     Ok(Waiting {
         socket: near,
-        child: Child(child),
+        child: Child::Own(child),
     })
+}
+
+/// The two ends of a client's talk with its keeper.
+pub(super) fn pair() -> Result<(OwnedFd, OwnedFd), StartError> {
+    rustix::net::socketpair(
+        AddressFamily::UNIX,
+        SocketType::SEQPACKET,
+        SocketFlags::CLOEXEC,
+        None,
+    )
+    .map_err(|errno| failed("make a pair of sockets")(errno.into()))
 }
 
 /// Starts a keeper and waits until its jail stands.
@@ -142,6 +167,19 @@ pub fn start(program: &Path, config: &KeeperConfig) -> Result<Keeper, StartError
 }
 
 impl Waiting {
+    /// The first that is heard from a keeper of a hatchery is how to wait for its end.
+    fn hear_birth(&mut self) -> Result<(), StartError> {
+        if let Child::Unborn = self.child {
+            let mut buffer = Vec::new();
+            let given = protocol::receive_bytes(&self.socket, &mut buffer)
+                .map_err(failed("hear from the keeper"))?;
+            if let Some(handle) = given.and_then(|given| given.into_iter().next()) {
+                self.child = Child::Hatched(handle);
+            }
+        }
+        Ok(())
+    }
+
     /// Hands over the plan.
     pub fn raise(self, config: &KeeperConfig) -> Result<Raising, StartError> {
         let doing = "hand over the plan";
@@ -161,7 +199,8 @@ impl Raising {
     }
 
     /// Waits until the jail stands.
-    pub fn ready(self) -> Result<Keeper, StartError> {
+    pub fn ready(mut self) -> Result<Keeper, StartError> {
+        self.waiting.hear_birth()?;
         let mut buffer = Vec::new();
         let reply = protocol::receive::<Reply>(&self.waiting.socket, &mut buffer)
             .map_err(failed("hear from the keeper"))?;
@@ -190,7 +229,9 @@ impl Raising {
     }
 
     /// Ends the keeper, whatever it is at, and waits until it is gone.
-    pub fn give_up(self) {
+    pub fn give_up(mut self) {
+        // One that cannot be heard from has ended.
+        drop(self.waiting.hear_birth());
         let Waiting { socket, child } = self.waiting;
         drop(socket);
         child.bury();

@@ -1,5 +1,6 @@
 //! Whole jails on the real kernel, raised through the client as agar raises them.
 
+mod hatchery;
 mod life;
 mod limits;
 mod tiers;

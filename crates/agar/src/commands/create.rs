@@ -6,13 +6,15 @@ use crate::context::Context;
 use crate::report::Failure;
 use crate::streams::Console;
 use crate::ui::block::{self, Block};
+use crate::ui::progress::Meter;
 use crate::ui::{Form, ending};
 use agar_core::fault::Kind;
 use agar_core::run::End;
-use agar_engine::create::{CreateAnswer, CreateRequest, Many, create, create_many};
+use agar_engine::create::{CreateAnswer, CreateRequest, create, create_many};
 use agar_engine::exec::{ExecRequest, exec};
-use agar_engine::{Command, Engine, Sink, Source, Streams};
+use agar_engine::{Command, Engine, Progress as _, Sink, Source, Step, Streams};
 use rustix::stdio;
+use std::sync::{Mutex, PoisonError};
 
 /// Make a sandbox and leave it up, ready for commands
 ///
@@ -128,36 +130,80 @@ pub fn run(args: &CreateArgs, context: &Context) -> Result<u8, Failure> {
     Ok(DONE)
 }
 
-/// Makes many, and tells of each once it is ready.
+/// Makes many, and tells of each as soon as it is ready: whoever ends this early knows what he has.
 fn many(
     count: u32,
     context: &Context,
     engine: &Engine,
     request: &CreateRequest,
 ) -> Result<u8, Failure> {
-    let Many { made, failed } = create_many(engine, request, count)?;
+    // Names that a person watches are progress themselves.
+    let terminals = context.ui.terminals;
+    let meter = Meter::new(terminals.stderr && !terminals.stdout);
+    let state = Mutex::new(Crowd::default());
+    let done = create_many(engine, request, count, &|answer| {
+        let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+        let went_on = state.take_in(context, answer);
+        meter.step(Step {
+            doing: "making sandboxes",
+            done: state.made as u64,
+            total: Some(u64::from(count)),
+        });
+        went_on
+    });
+    meter.end();
+    let state = state.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if let Some(trouble) = state.trouble {
+        return Err(trouble);
+    }
     let note = |words: String| {
         context.ui.say_block(&Block::new().line(block::NOTE, words));
     };
-    if let (Form::Words, Some(first)) = (context.ui.form, made.first()) {
-        // They are alike, and so is what is to be said of them.
-        context.ui.say_block(&ending::warnings(&first.sandbox));
+    if done.is_err() && state.made > 0 {
+        note(format!("{} of {count} were made and are kept", state.made));
     }
-    for (done, answer) in made.iter().enumerate() {
+    for (at, answer) in state.waiting.iter().enumerate() {
         if let Err(failure) = set_up(context, engine, request, answer) {
-            let left = made.len() - done - 1;
+            let left = state.waiting.len() - at - 1;
             note(format!("{left} more were made and not set up: `agar ls`"));
             return Err(failure);
         }
-        match context.ui.form {
-            Form::Json => context.ui.show_line(answer)?,
-            Form::Words => context.ui.show(&format!("{}\n", answer.sandbox.alias))?,
-        }
+        tell(context, answer)?;
     }
-    let Some(error) = failed else {
-        return Ok(DONE);
-    };
-    let made = made.len();
-    note(format!("{made} of {count} were made and are kept"));
-    Err(error.into())
+    done?;
+    Ok(DONE)
+}
+
+/// Those that were made so far.
+#[derive(Default)]
+struct Crowd {
+    made: usize,
+    /// Who has still to be set up.
+    waiting: Vec<CreateAnswer>,
+    trouble: Option<Failure>,
+}
+
+impl Crowd {
+    /// Whether to go on: a reader that went away wants no more.
+    fn take_in(&mut self, context: &Context, answer: CreateAnswer) -> bool {
+        if let (Form::Words, 0) = (context.ui.form, self.made) {
+            // They are alike, and so is what is to be said of them.
+            context.ui.say_block(&ending::warnings(&answer.sandbox));
+        }
+        self.made += 1;
+        if !answer.setup.is_empty() {
+            self.waiting.push(answer);
+        } else if let Err(failure) = tell(context, &answer) {
+            self.trouble.get_or_insert(failure);
+        }
+        self.trouble.is_none()
+    }
+}
+
+/// The name of one of many.
+fn tell(context: &Context, answer: &CreateAnswer) -> Result<(), Failure> {
+    match context.ui.form {
+        Form::Json => context.ui.show_line(answer),
+        Form::Words => context.ui.show(&format!("{}\n", answer.sandbox.alias)),
+    }
 }

@@ -75,10 +75,14 @@ fn many_are_made_at_once_and_see_nothing_of_each_other() {
     let schema = schema::of("create").unwrap_or_default();
     let told = world.agar(["create", "-n", "2", "--json"]).success().stdout;
     assert_eq!(told.lines().count(), 2, "{told}");
-    for line in told.lines() {
-        let answer: Value = serde_json::from_str(line).unwrap_or_default();
-        assert_eq!(schema::mismatch(&schema, &answer), None, "{line}");
+    let read = |line| serde_json::from_str(line).unwrap_or_default();
+    let told: Vec<Value> = told.lines().map(read).collect();
+    for answer in &told {
+        assert_eq!(schema::mismatch(&schema, answer), None, "{answer}");
     }
+    let bases = [0, 1].map(|at: usize| &told[at]["sandbox"]["base"]);
+    assert!(bases[0]["generation"].is_u64(), "{bases:?}");
+    assert_eq!(bases[0], bases[1], "they start from one picture");
     for refused in [
         &["create", "-n", "0"][..],
         &["create", "-n", "1001"],

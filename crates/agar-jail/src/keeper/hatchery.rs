@@ -1,0 +1,49 @@
+//! The keeper's program as a source of keepers: each is a copy of it.
+
+use super::begin::keep;
+use super::jail;
+use crate::client::USUAL;
+use crate::protocol;
+use crate::syscall::{self, Fork};
+use rustix::fd::{AsFd as _, AsRawFd as _, OwnedFd};
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+/// Makes a keeper for each client that is handed over, until nobody can hand over any more.
+///
+/// A keeper that could not be made is noticed by its client, whose socket has no other end then.
+pub(super) fn hatch(source: OwnedFd) -> io::Result<()> {
+    // The kernel buries them; nobody here asks how they ended.
+    syscall::ignore_children(true)?;
+    let mut order = Vec::new();
+    while let Some(given) = protocol::receive_bytes(&source, &mut order)? {
+        let Some(client) = given.into_iter().next() else {
+            continue;
+        };
+        if let Ok(Fork::Child) = syscall::fork_into(0, None) {
+            // Closed below, with everything else that is not this keeper's.
+            std::mem::forget(source);
+            return live(client, &order);
+        }
+    }
+    Ok(())
+}
+
+/// Lives as a keeper that was started by itself would.
+fn live(client: OwnedFd, order: &[u8]) -> io::Result<()> {
+    syscall::close_all_but(client.as_raw_fd())?;
+    syscall::ignore_children(false)?;
+    rustix::process::setsid()?;
+    let own = rustix::process::getpid();
+    let handle = rustix::process::pidfd_open(own, rustix::process::PidfdFlags::empty())?;
+    // Its client is not its parent, and could not wait for its end otherwise.
+    protocol::send_bytes(&client, b"b", &[handle.as_fd()])?;
+    drop(handle);
+    let early = match order.split_first() {
+        Some((&USUAL, staging)) => jail::ahead(Path::new(OsStr::from_bytes(staging))),
+        Some(_) | None => None,
+    };
+    keep(client, early)
+}
