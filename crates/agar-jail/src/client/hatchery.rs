@@ -8,7 +8,8 @@
 //! It is no daemon. It belongs to the process that has it, does nothing by itself, and ends with it;
 //! its keepers go on.
 
-use super::start::{Ahead, Child, StartError, Waiting, failed, pair, prepare};
+use super::start::{Ahead, Child, StartError, Waiting};
+use super::start::{bury_those_left, failed, pair, prepare};
 use crate::keeper::CLIENT_FD;
 use crate::{detach, program, protocol};
 use rustix::fd::{AsFd as _, OwnedFd};
@@ -52,6 +53,7 @@ impl Nest {
 impl Hatchery {
     /// Has a keeper made that waits for its plan, as [`prepare`] does.
     pub fn prepare(&self, program: &Path, ahead: Ahead<'_>) -> Result<Waiting, StartError> {
+        bury_those_left();
         let file = program::file(program).map_err(failed("write the keeper's program"))?;
         // One that was killed is started again, once: the second time something else is wrong, and a
         // keeper that is started by itself tells what.

@@ -125,7 +125,7 @@ impl Drop for Child {
 }
 
 /// Buries those that have ended meanwhile: a dead child would stay for as long as this process.
-fn bury_those_left() {
+pub(super) fn bury_those_left() {
     let mut left = LEFT.lock().unwrap_or_else(PoisonError::into_inner);
     left.retain(|&child| matches!(syscall::wait_for(child, WaitOptions::NOHANG), Ok(None)));
 }
