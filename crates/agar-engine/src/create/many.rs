@@ -33,57 +33,86 @@ pub fn create_many(
         ));
     }
     let (choice, alias) = wanted(request);
-    let ground = Ground::lay(engine, engine.here()?, &request.options, choice)?;
+    let crowd = Crowd {
+        request,
+        ground: Ground::lay(engine, engine.here()?, &request.options, choice)?,
+        made,
+        left: AtomicU32::new(count - 1),
+        failed: OnceLock::new(),
+    };
     let engines = engines(engine, count)?;
-    let create = |engine: &Engine, count: u32, alias: &Option<String>| {
-        let mut expected = Vec::new();
-        let mut draft = |_| {
-            let (here, keeper) = engine.here_raising(&request.options)?;
-            expected.push(keeper);
-            let options = (&request.options, alias.clone());
-            ground.draft(engine, here, options, engine.new_sandbox_id())
-        };
-        let drafts = (0..count).map(&mut draft).collect::<Result<Vec<_>, _>>()?;
-        let here = engine.here()?;
-        let made = Laid::new(engine, here, drafts)?.raise(engine, here, expected);
-        Ok::<_, EngineError>(made)
-    };
-    let failed = OnceLock::new();
-    // Says whether to go on. The first reason why not is the one that is told.
-    let tell = |created: Result<Vec<Result<CreateAnswer, EngineError>>, EngineError>| {
-        let one = |created: Result<CreateAnswer, EngineError>| match created {
-            Ok(answer) => made(answer),
-            Err(error) => {
-                drop(failed.set(error));
-                false
-            }
-        };
-        let mut go_on = true;
-        for created in created.unwrap_or_else(|error| vec![Err(error)]) {
-            // Each is told, whatever became of the one before.
-            go_on &= one(created);
-        }
-        go_on
-    };
-    let first = engines.first().unwrap_or(engine);
-    let left = AtomicU32::new(count - 1);
-    let work = |engine: Engine| {
-        while let Some(drawn) = draw(&left) {
-            if !tell(create(&engine, drawn, &None)) {
-                left.store(0, Ordering::SeqCst);
-            }
-        }
-    };
-    if tell(create(first, 1, &alias)) {
+    if crowd.make(engines.first().unwrap_or(engine), 1, alias.as_ref()) {
+        let crowd = &crowd;
         std::thread::scope(|scope| {
             for engine in engines {
-                scope.spawn(|| work(engine));
+                scope.spawn(move || crowd.work(&engine));
             }
         });
     }
     look_after(engine, engine.here()?);
-    failed.into_inner().map_or(Ok(()), Err)
+    crowd.failed.into_inner().map_or(Ok(()), Err)
 }
+
+/// Those that are to be made.
+struct Crowd<'a> {
+    request: &'a CreateRequest,
+    ground: Ground,
+    made: &'a (dyn Fn(CreateAnswer) -> bool + Sync),
+    left: AtomicU32,
+    /// The first reason why not all of them could be made, which is the one that is told.
+    failed: OnceLock<EngineError>,
+}
+
+impl Crowd<'_> {
+    /// Makes what is left, a handful at a time, until there is a reason not to go on.
+    fn work(&self, engine: &Engine) {
+        let fewer = |left: u32| (left > 0).then(|| left.saturating_sub(HANDFUL));
+        let draw = || (self.left).fetch_update(Ordering::SeqCst, Ordering::SeqCst, fewer);
+        while let Ok(left) = draw() {
+            if !self.make(engine, left.min(HANDFUL), None) {
+                self.left.store(0, Ordering::SeqCst);
+            }
+        }
+    }
+
+    /// Makes so many and tells of each, whatever became of the one before. Whether to go on.
+    fn make(&self, engine: &Engine, count: u32, alias: Option<&String>) -> bool {
+        let created = self.create(engine, count, alias);
+        let mut go_on = true;
+        for created in created.unwrap_or_else(|error| vec![Err(error)]) {
+            go_on &= match created {
+                Ok(answer) => (self.made)(answer),
+                Err(error) => {
+                    drop(self.failed.set(error));
+                    false
+                }
+            };
+        }
+        go_on
+    }
+
+    fn create(
+        &self,
+        engine: &Engine,
+        count: u32,
+        alias: Option<&String>,
+    ) -> Result<Vec<Result<CreateAnswer, EngineError>>, EngineError> {
+        let (mut drafts, mut expected) = (Vec::new(), Vec::new());
+        for _ in 0..count {
+            let (here, keeper) = engine.here_raising(&self.request.options)?;
+            let options = (&self.request.options, alias.cloned());
+            let id = engine.new_sandbox_id();
+            drafts.push(self.ground.draft(engine, here, options, id)?);
+            expected.push(keeper);
+        }
+        let here = engine.here()?;
+        Ok(Laid::new(engine, here, drafts)?.raise(engine, here, expected))
+    }
+}
+
+/// How many a worker makes at a time: their records are written together, and their jails go up side by
+/// side.
+const HANDFUL: u32 = 4;
 
 /// One for each worker. What one of them freezes or waits for is not the progress of all, and what is
 /// worth doing afterwards is worth doing once.
@@ -95,15 +124,4 @@ fn engines(engine: &Engine, wanted: u32) -> Result<Vec<Engine>, EngineError> {
     (0..processors.min(wanted as usize))
         .map(|_| Engine::open(surroundings.clone()))
         .collect()
-}
-
-/// How many a worker makes at a time: their records are written together, and their jails go up side by
-/// side.
-const HANDFUL: u32 = 4;
-
-/// How many to make next, if there are any left.
-fn draw(left: &AtomicU32) -> Option<u32> {
-    let fewer = |left: u32| (left > 0).then(|| left.saturating_sub(HANDFUL));
-    let before = left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, fewer);
-    before.ok().map(|left| left.min(HANDFUL))
 }
