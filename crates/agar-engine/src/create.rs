@@ -82,12 +82,17 @@ impl Laid {
                 Ok(Self(laid.collect()))
             }
             Err(error) => {
-                for (draft, mark) in drafts.iter().zip(marks) {
-                    here.throw_away(&here.sandbox(draft.id()))?;
-                    mark.remove();
-                }
+                let laid = drafts.iter().zip(marks);
+                laid.for_each(|(draft, mark)| Self::take_back(here, draft, mark));
                 Err(error)
             }
+        }
+    }
+
+    /// What cannot be thrown away now keeps its mark, and the next command finds it.
+    fn take_back(here: &Here, draft: &Draft, mark: Mark) {
+        if here.throw_away(&here.sandbox(draft.id())).is_ok() {
+            mark.remove();
         }
     }
 

@@ -23,6 +23,7 @@ use agar_jail::wire::Raw;
 use agar_sandbox::project::StateDir;
 use agar_sandbox::stack::Stack;
 use agar_store::{NewSandbox, Sandbox};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// The walls that a record asks for.
@@ -185,7 +186,13 @@ pub(crate) fn begin(
         Some(waiting) => waiting,
         None => prepare(engine, here.state.path(), Ahead::Nothing)?,
     };
-    Ok(waiting.raise(&config)?)
+    match waiting.raise(&config) {
+        // What was started ahead is gone, whatever ended it. Nobody has seen the plan.
+        Err(error) if error.source.kind() == ErrorKind::BrokenPipe => {
+            Ok(client::prepare(here.state.path(), Ahead::Nothing)?.raise(&config)?)
+        }
+        raising => Ok(raising?),
+    }
 }
 
 /// Puts the jail of a recorded sandbox up, to stay. Its keeper listens before it says that the jail

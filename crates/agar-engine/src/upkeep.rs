@@ -124,6 +124,10 @@ pub(crate) fn when_due(engine: &Engine, here: &Here) {
         drop(open(here));
         return;
     };
+    // Who cannot have it done leaves it to those who can.
+    if engine.surroundings().background.is_none() {
+        return;
+    }
     let then = u64::try_from(found.st_mtime).unwrap_or(0) * 1000;
     if engine.now().since(Timestamp::from_millis(then)) < OFTEN_ENOUGH_MS {
         return;

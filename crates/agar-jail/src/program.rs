@@ -5,6 +5,7 @@
 //! state directory once and started from there: a file's pages are shared by all keepers, those of
 //! a file in memory would be paid for by each.
 
+use rustix::fs::{CWD, RenameFlags};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -19,12 +20,15 @@ const MARK: &str = env!("AGAR_KEEPER_MARK");
 /// The program's file, written if it is not there.
 pub(crate) fn file(directory: &Path) -> io::Result<PathBuf> {
     let path = directory.join(format!("keeper-{MARK}"));
-    let whole = std::fs::symlink_metadata(&path)
-        .is_ok_and(|found| found.is_file() && found.len() == PROGRAM.len() as u64);
-    if !whole {
+    if !is_whole(&path) {
         write(directory, &path)?;
     }
     Ok(path)
+}
+
+fn is_whole(path: &Path) -> bool {
+    std::fs::symlink_metadata(path)
+        .is_ok_and(|found| found.is_file() && found.len() == PROGRAM.len() as u64)
 }
 
 /// Drafts that this process began: several of its threads may be the first at once.
@@ -45,6 +49,15 @@ fn write(directory: &Path, path: &Path) -> io::Result<()> {
         .open(&draft)?;
     io::Write::write_all(&mut file, PROGRAM)?;
     drop(file);
-    rustix::fs::rename(&draft, path)?;
+    // Somebody else may have written it meanwhile, and started it: what runs should keep its name.
+    let apart = RenameFlags::NOREPLACE;
+    if rustix::fs::renameat_with(CWD, &draft, CWD, path, apart).is_ok() {
+        return Ok(());
+    }
+    if is_whole(path) {
+        rustix::fs::unlink(&draft)?;
+    } else {
+        rustix::fs::rename(&draft, path)?;
+    }
     Ok(())
 }

@@ -114,6 +114,9 @@ impl Crowd<'_> {
 /// side.
 const HANDFUL: u32 = 4;
 
+/// The kernel makes no more jails at once than a few processors can ask for.
+const WORKERS_MAX: usize = 8;
+
 /// One for each worker. What one of them freezes or waits for is not the progress of all, and what is
 /// worth doing afterwards is worth doing once.
 fn engines(engine: &Engine, wanted: u32) -> Result<Vec<Engine>, EngineError> {
@@ -121,7 +124,7 @@ fn engines(engine: &Engine, wanted: u32) -> Result<Vec<Engine>, EngineError> {
     let mut surroundings = engine.surroundings().clone().for_many();
     surroundings.progress = Arc::new(Quiet);
     surroundings.background = None;
-    (0..processors.min(wanted as usize))
+    (0..processors.min(WORKERS_MAX).min(wanted as usize))
         .map(|_| Engine::open(surroundings.clone()))
         .collect()
 }

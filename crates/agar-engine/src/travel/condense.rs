@@ -41,7 +41,8 @@ struct Run(#[serde(with = "spelling::siblings")] Vec<PathBuf>);
 
 /// Layers, topmost first, with every run that was joined replaced by the layer that stands for it.
 pub(crate) fn condensed(here: &Here, kept: Vec<PathBuf>) -> Result<Vec<PathBuf>, EngineError> {
-    if kept.len() < RUN {
+    // What is not long enough to be a run may still be what was left of one.
+    if kept.len() < RUN && kept.iter().all(|layer| level(layer) == 0) {
         return Ok(kept);
     }
     let joined = here.read(|store| store.joined())?;
@@ -127,7 +128,10 @@ pub(crate) fn condense(here: &Here, record: &Sandbox) -> Result<u64, EngineError
             run.map(<[PathBuf]>::to_vec)
         };
         while let Some(run) = next(&kept, &locked) {
-            match join(here, record, &run) {
+            let at = kept.windows(run.len()).position(|part| part == run);
+            let below = kept.iter().skip(at.unwrap_or(0) + run.len());
+            let below: Vec<PathBuf> = below.chain(&stack.lowers).cloned().collect();
+            match join(here, record, (&run, &below)) {
                 Ok(layer) => {
                     made += 1;
                     kept = replaced(kept, &[(layer, run)]);
@@ -242,7 +246,11 @@ impl From<Failed> for EngineError {
     }
 }
 
-fn join(here: &Here, record: &Sandbox, run: &[PathBuf]) -> Result<PathBuf, Failed> {
+fn join(
+    here: &Here,
+    record: &Sandbox,
+    (run, below): (&[PathBuf], &[PathBuf]),
+) -> Result<PathBuf, Failed> {
     let level = run.iter().map(|layer| level(layer)).max().unwrap_or(0) + 1;
     let directory = here.sandbox(record.id);
     let names = directory.read_dir().into_iter().flatten().flatten();
@@ -254,7 +262,7 @@ fn join(here: &Here, record: &Sandbox, run: &[PathBuf]) -> Result<PathBuf, Faile
     let number = numbers.max().unwrap_or(0) + 1;
     let layer = directory.join(format!("joined-{level}-{number}"));
     let part = snapshot::unfinished(&layer);
-    if let Err(error) = snapshot::join(run, &part) {
+    if let Err(error) = snapshot::join(run, below, &part) {
         here.throw_away(&part)?;
         return Err(Failed::Join(error));
     }

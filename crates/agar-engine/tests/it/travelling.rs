@@ -335,6 +335,26 @@ fn many_snapshots_become_few_layers_and_all_of_them_can_be_returned_to() {
 }
 
 #[test]
+fn names_that_were_deleted_between_snapshots_are_not_listed_once_their_layers_are_one() {
+    let yard = Yard::new();
+    yard.create("calm-fern");
+    yard.say("calm-fern", "mkdir made; echo a > made/a; echo b > made/b");
+    yard.snapshot("calm-fern", "both");
+    yard.say("calm-fern", "rm made/a src/*");
+    for number in 0..10 {
+        yard.say("calm-fern", &format!("echo {number} > other"));
+        yard.snapshot("calm-fern", &format!("at{number}"));
+    }
+    let done = upkeep(&yard.engine, &UpkeepRequest::default()).unwrap();
+    assert!(done.joined > 0);
+    // A fork has no layer of its own with these directories.
+    yard.fork("calm-fern@at9", "look");
+    assert_eq!(yard.say("look", "ls made src"), "made:\nb\n\nsrc:\n");
+    yard.fork("calm-fern@both", "before");
+    assert_eq!(yard.say("before", "ls made"), "a\nb\n");
+}
+
+#[test]
 fn a_snapshot_can_be_removed_and_takes_only_its_own_layers() {
     let yard = Yard::new();
     yard.create("calm-fern");

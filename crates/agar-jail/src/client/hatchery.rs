@@ -24,9 +24,10 @@ pub(crate) const HATCH_WORD: &str = "hatch";
 /// What comes before the staging directory of [`Ahead::Usual`] in an order.
 pub(crate) const USUAL: u8 = b'u';
 
-/// A source of keepers, shared by all threads of a process. Its program is started with the first.
+/// A source of keepers, shared by all threads of a process. Its program is started with the first, in
+/// each state directory that keepers are wanted for.
 #[derive(Debug, Default)]
-pub struct Hatchery(Mutex<Option<Nest>>);
+pub struct Hatchery(Mutex<Vec<Nest>>);
 
 /// The program at work.
 #[derive(Debug)]
@@ -66,7 +67,7 @@ impl Hatchery {
                         child: Child::Unborn,
                     });
                 }
-                Err(_) => self.abandon(),
+                Err(_) => self.abandon(&file),
             }
         }
         prepare(program, ahead)
@@ -79,11 +80,13 @@ impl Hatchery {
         far: &OwnedFd,
         ahead: Ahead<'_>,
     ) -> Result<io::Result<()>, StartError> {
-        let mut nest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let nest = match &mut *nest {
-            Some(nest) if nest.file == file => nest,
-            other => other.insert(Nest::start(file.to_owned())?),
-        };
+        let mut nests = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !nests.iter().any(|nest| nest.file == file) {
+            nests.push(Nest::start(file.to_owned())?);
+        }
+        let nest = nests.iter().find(|nest| nest.file == file);
+        let nest =
+            nest.ok_or_else(|| failed("start the keeper")(io::ErrorKind::NotFound.into()))?;
         let order = match ahead {
             Ahead::Nothing => vec![b'n'],
             Ahead::Usual(staging) => [&[USUAL], staging.as_os_str().as_bytes()].concat(),
@@ -91,8 +94,8 @@ impl Hatchery {
         Ok(protocol::send_bytes(&nest.socket, &order, &[far.as_fd()]))
     }
 
-    fn abandon(&self) {
-        let mut nest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        drop(nest.take());
+    fn abandon(&self, file: &Path) {
+        let mut nests = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        nests.retain(|nest| nest.file != file);
     }
 }

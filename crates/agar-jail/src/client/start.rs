@@ -107,7 +107,7 @@ impl Child {
                 let mut fds = [PollFd::new(handle, PollFlags::IN)];
                 while poll(&mut fds, None) == Err(rustix::io::Errno::INTR) {}
             }
-            // There never was one.
+            // There never was one, or it cannot be waited for.
             Self::Unborn => {}
         }
     }
@@ -167,15 +167,24 @@ pub fn start(program: &Path, config: &KeeperConfig) -> Result<Keeper, StartError
 }
 
 impl Waiting {
-    /// The first that is heard from a keeper of a hatchery is how to wait for its end.
+    /// The first that is heard of a keeper of a hatchery is how to wait for its end, or why there is
+    /// none.
     fn hear_birth(&mut self) -> Result<(), StartError> {
-        if let Child::Unborn = self.child {
-            let mut buffer = Vec::new();
-            let given = protocol::receive_bytes(&self.socket, &mut buffer)
-                .map_err(failed("hear from the keeper"))?;
-            if let Some(handle) = given.and_then(|given| given.into_iter().next()) {
-                self.child = Child::Hatched(handle);
-            }
+        let Child::Unborn = self.child else {
+            return Ok(());
+        };
+        let mut buffer = Vec::new();
+        let given = match protocol::receive_bytes(&self.socket, &mut buffer) {
+            // This process can have no more descriptors: nobody waits for the end of this keeper, as
+            // nobody does for one that another process started.
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => return Ok(()),
+            given => given.map_err(failed("hear from the keeper"))?,
+        };
+        if let Some(handle) = given.and_then(|given| given.into_iter().next()) {
+            self.child = Child::Hatched(handle);
+        } else if let Ok(Reply::Failed { step, errno }) = serde_json::from_slice(&buffer) {
+            let source = io::Error::from_raw_os_error(errno);
+            return Err(StartError { step, source });
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use super::begin::keep;
 use super::jail;
 use crate::client::USUAL;
-use crate::protocol;
+use crate::protocol::{self, Reply};
 use crate::syscall::{self, Fork};
 use rustix::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::ffi::OsStr;
@@ -12,8 +12,6 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 /// Makes a keeper for each client that is handed over, until nobody can hand over any more.
-///
-/// A keeper that could not be made is noticed by its client, whose socket has no other end then.
 pub(super) fn hatch(source: OwnedFd) -> io::Result<()> {
     // The kernel buries them; nobody here asks how they ended.
     syscall::ignore_children(true)?;
@@ -22,10 +20,19 @@ pub(super) fn hatch(source: OwnedFd) -> io::Result<()> {
         let Some(client) = given.into_iter().next() else {
             continue;
         };
-        if let Ok(Fork::Child) = syscall::fork_into(0, None) {
-            // Closed below, with everything else that is not this keeper's.
-            std::mem::forget(source);
-            return live(client, &order);
+        match syscall::fork_into(0, None) {
+            Ok(Fork::Child) => {
+                // Closed below, with everything else that is not this keeper's.
+                std::mem::forget(source);
+                return live(client, &order);
+            }
+            Ok(Fork::Parent { .. }) => {}
+            Err(error) => {
+                let step = "start the keeper".to_owned();
+                let errno = error.raw_os_error().unwrap_or(libc::EAGAIN);
+                // A client that is gone wants no keeper.
+                drop(protocol::send(&client, &Reply::Failed { step, errno }, &[]));
+            }
         }
     }
     Ok(())

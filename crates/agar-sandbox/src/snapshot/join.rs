@@ -1,8 +1,11 @@
 //! Joins a run of layers into one that shows the same.
 //!
 //! Layers never change, so files are linked and not copied. Linking moves their change time and
-//! their number of names: git reads such a file once more, and finds it unchanged. A whiteout stays
-//! one, since what it hides may lie below the run.
+//! their number of names: git reads such a file once more, and finds it unchanged.
+//!
+//! A whiteout stays one where the directory around it lies below the run as well. Where it does not, there
+//! is nothing to hide, and the kernel would show the whiteout's name to whoever lists the directory: it
+//! looks for whiteouts only in those that it merges.
 
 use super::{make_private, mark_opaque};
 use crate::layer::{Entry, Folder, Found, Kind, Upper, View, ViewError};
@@ -52,19 +55,26 @@ impl Fault for JoinError {
     }
 }
 
-/// Joins layers, topmost first, into a directory that does not exist yet.
-pub fn join(layers: &[PathBuf], target: &Path) -> Result<(), JoinError> {
+/// Joins layers, topmost first, into a directory that does not exist yet. `below` are the layers that lie
+/// below them wherever they are used.
+pub fn join(layers: &[PathBuf], below: &[PathBuf], target: &Path) -> Result<(), JoinError> {
     let view = View::open(layers, Upper::Topmost(layers.len()))?;
+    let below = Below(View::open(below, Upper::None)?);
     let joining = Joining { target };
     joining
         .directory(&view.root()?, Path::new(""))
         .map_err(Failed::into_error)?;
     // Children before parents: making an entry moves the time of the directory around it.
-    let mut waiting = vec![(PathBuf::new(), view.root()?.layers())];
+    let mut waiting = vec![(PathBuf::new(), view.root()?.layers(), below.root())];
     let mut made: Vec<(PathBuf, PathBuf)> = Vec::new();
-    while let Some((path, above)) = waiting.pop() {
+    while let Some((path, above, around)) = waiting.pop() {
         let Some(folder) = view.enter(&path, &above)? else {
             continue;
+        };
+        let merged = if folder.is_opaque() {
+            Merged::Nothing
+        } else {
+            below.enter(&path, &around)
         };
         made.push((path.clone(), top(&view, &folder)));
         for name in folder.mentioned()? {
@@ -73,10 +83,11 @@ pub fn join(layers: &[PathBuf], target: &Path) -> Result<(), JoinError> {
                 continue;
             };
             let outcome = match &found {
+                Found::Whiteout if merged == Merged::Nothing => Ok(()),
                 Found::Whiteout => joining.whiteout(&at),
                 Found::Entry(entry) if entry.kind == Kind::Directory => {
                     let below = view.enter(&at, &folder.layers())?;
-                    waiting.push((at.clone(), folder.layers()));
+                    waiting.push((at.clone(), folder.layers(), merged.clone()));
                     below.map_or(Ok(()), |below| joining.directory(&below, &at))
                 }
                 Found::Entry(entry) => joining.link(entry, &at),
@@ -88,6 +99,42 @@ pub fn join(layers: &[PathBuf], target: &Path) -> Result<(), JoinError> {
         joining.finish(path, model).map_err(Failed::into_error)?;
     }
     Ok(())
+}
+
+/// What lies below the run.
+struct Below(View);
+
+/// What a directory of the run is merged with.
+#[derive(Debug, Clone, PartialEq)]
+enum Merged {
+    /// A directory of these layers.
+    With(Vec<usize>),
+    /// It could not be seen. A whiteout too many shows a name; one too few shows a file.
+    Unknown,
+    Nothing,
+}
+
+impl Below {
+    fn root(&self) -> Merged {
+        self.0
+            .root()
+            .map_or(Merged::Unknown, |folder| match folder.layers() {
+                none if none.is_empty() => Merged::Nothing,
+                layers => Merged::With(layers),
+            })
+    }
+
+    /// The same for a directory in one that is merged with this.
+    fn enter(&self, path: &Path, around: &Merged) -> Merged {
+        match around {
+            Merged::With(layers) => match self.0.enter(path, layers) {
+                Ok(Some(folder)) => Merged::With(folder.layers()),
+                Ok(None) => Merged::Nothing,
+                Err(_) => Merged::Unknown,
+            },
+            Merged::Unknown | Merged::Nothing => around.clone(),
+        }
+    }
 }
 
 /// The topmost directory that a merged one is made of.

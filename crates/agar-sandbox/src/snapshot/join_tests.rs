@@ -96,13 +96,48 @@ fn every_way_to_hide_something_hides_it_when_joined() {
     assert_eq!(names.join(" "), want);
 
     let layers: Vec<PathBuf> = parts.iter().map(|layer| pile.at(layer)).collect();
-    join(&layers, &pile.at("joined")).unwrap();
+    let below = [pile.at("bottom"), pile.at("base")];
+    join(&layers, &below[1..], &pile.at("joined")).unwrap();
     assert_eq!(pile.shown(&["joined"]), before);
     // Of any two that are neighbours, too.
-    join(&layers[..2], &pile.at("upper-two")).unwrap();
+    join(&layers[..2], &below, &pile.at("upper-two")).unwrap();
     assert_eq!(pile.shown(&["upper-two", "bottom"]), before);
-    join(&layers[1..], &pile.at("lower-two")).unwrap();
+    join(&layers[1..], &below[1..], &pile.at("lower-two")).unwrap();
     assert_eq!(pile.shown(&["top", "lower-two"]), before);
+}
+
+#[test]
+fn a_whiteout_stays_only_where_something_lies_below_that_it_could_hide() {
+    let pile = Pile::new();
+    // Deleted in a directory of the base, in one that the run made, and in one that hides the base's.
+    for path in ["a/x", "made/x", "made/deep/x", "d/y"] {
+        pile.file("bottom", path, "old");
+        pile.device("top", path);
+    }
+    pile.mark("bottom/d", super::super::OPAQUE, b"y");
+    // One that the layer below deleted is not there to be merged with.
+    pile.device("middle", "b");
+    pile.device("top", "b/x");
+    let names = |layer: &str, directory: &str| {
+        let entries = fs_err::read_dir(pile.at(layer).join(directory)).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.collect::<std::collections::BTreeSet<String>>()
+    };
+    let run = ["top", "bottom"].map(|layer| pile.at(layer));
+    join(
+        &run,
+        &[pile.at("middle"), pile.at("base")],
+        &pile.at("joined"),
+    )
+    .unwrap();
+    assert_eq!(names("joined", "a"), ["x".to_owned()].into());
+    assert_eq!(names("joined", "made"), ["deep".to_owned()].into());
+    for without in ["made/deep", "d", "b"] {
+        assert_eq!(names("joined", without), [].into(), "{without}");
+    }
+    // Where nothing lies below, nothing is hidden.
+    join(&run, &[], &pile.at("alone")).unwrap();
+    assert_eq!(names("alone", "a"), [].into());
 }
 
 #[test]
@@ -111,6 +146,6 @@ fn a_directory_that_leads_elsewhere_is_refused() {
     pile.file("bottom", "a/y", "new");
     pile.mark("bottom/a", "user.overlay.redirect", b"/elsewhere");
     let layers = ["middle", "bottom"].map(|layer| pile.at(layer));
-    let error = join(&layers, &pile.at("joined")).unwrap_err();
+    let error = join(&layers, &[pile.at("base")], &pile.at("joined")).unwrap_err();
     assert_eq!(error.kind(), fault::Kind::Unsupported);
 }
