@@ -96,11 +96,30 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
+/// How often what was redacted is looked at again. Once is nearly always enough.
+const LOOKS_MAX: usize = 8;
+
 /// The text without what looks like a secret, or is called one.
+///
+/// What takes the place of one secret can be the value of another name, `://=token::@`, so it is looked
+/// at again until nothing changes: to redact what was redacted changes nothing.
 pub fn redact(text: &str) -> Cow<'_, str> {
+    let Some(mut clean) = redacted_once(text) else {
+        return Cow::Borrowed(text);
+    };
+    for _ in 0..LOOKS_MAX {
+        match redacted_once(&clean) {
+            Some(again) if again != clean => clean = again,
+            Some(_) | None => break,
+        }
+    }
+    Cow::Owned(clean)
+}
+
+fn redacted_once(text: &str) -> Option<String> {
     let spans = span::secrets(text);
     if spans.is_empty() {
-        return Cow::Borrowed(text);
+        return None;
     }
     let mut clean = String::with_capacity(text.len());
     let mut from = 0;
@@ -110,7 +129,7 @@ pub fn redact(text: &str) -> Cow<'_, str> {
         from = span.end;
     }
     clean.push_str(&text[from..]);
-    Cow::Owned(clean)
+    Some(clean)
 }
 
 /// The command without secrets: also without the value after a flag that is called one.
@@ -248,6 +267,12 @@ mod tests {
                 "plain"
             ]
         );
+    }
+
+    #[test]
+    fn what_takes_the_place_of_a_secret_may_be_the_value_of_another_name() {
+        let once = redact("://=token::@");
+        assert_eq!(redact(&once), once);
     }
 
     proptest! {

@@ -3,13 +3,15 @@
 use rustix::process::Pid;
 use std::path::Path;
 
-/// A keeper whose program lies in this state directory. Its parent is not another of its kind, as the
-/// init's is.
+/// A keeper whose program lies in this state directory, of a command that makes one sandbox. Its parent
+/// is not another of its kind, as the init's is, or that of a keeper from a hatchery.
 pub fn any(state: &Path) -> Option<Pid> {
-    all(state).next()
+    let is_ours = |pid: Pid| runs(pid, state);
+    all(state).find(|pid| !parent(*pid).is_some_and(is_ours))
 }
 
-/// The keeper of the sandbox whose files lie in this directory: whoever has its lock open.
+/// The keeper of the sandbox whose files lie in this directory: whoever has its lock open, which its
+/// init has not.
 pub fn of_sandbox(state: &Path, directory: &Path) -> Option<Pid> {
     let lock = directory.join("lock");
     let has_lock = |pid: &Pid| {
@@ -21,13 +23,13 @@ pub fn of_sandbox(state: &Path, directory: &Path) -> Option<Pid> {
 }
 
 fn all(state: &Path) -> impl Iterator<Item = Pid> {
-    processes().filter(move |pid| {
-        let is_ours = |pid: Pid| {
-            let program = format!("/proc/{}/exe", pid.as_raw_pid());
-            fs_err::read_link(program).is_ok_and(|program| program.starts_with(state))
-        };
-        is_ours(*pid) && !parent(*pid).is_some_and(is_ours)
-    })
+    processes().filter(move |pid| runs(*pid, state))
+}
+
+/// Whether the program of a process lies in this directory.
+fn runs(pid: Pid, state: &Path) -> bool {
+    let program = format!("/proc/{}/exe", pid.as_raw_pid());
+    fs_err::read_link(program).is_ok_and(|program| program.starts_with(state))
 }
 
 /// The first of the processes that the keeper forked.
