@@ -68,6 +68,9 @@ pub struct PruneAnswer {
 /// changes without a grace period in the trash.
 pub fn prune(engine: &Engine, request: &PruneRequest) -> Result<PruneAnswer, EngineError> {
     let here = engine.here()?;
+    if !request.dry_run {
+        here.state.spend_reserve();
+    }
     let mut answer = sandboxes(engine, here, request)?;
     let keep = wishes::load(engine, here, Who::Person)?;
     let keep = keep.resolved.settings.snapshots.keep_automatic;

@@ -326,6 +326,8 @@ pub(crate) fn down_in_turn(
         // It is there: a record that says otherwise would be wrong.
         Err(error) => return Err(error.into()),
     }
+    // Not before: what ran inside would have taken the room at once.
+    here.state.spend_reserve();
     is_down(engine, here, &record)?;
     drop(mark);
     here.read(|store| store.sandbox(record.id))

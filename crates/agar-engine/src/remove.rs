@@ -103,6 +103,7 @@ fn forget(engine: &Engine, here: &Here, name: &str) -> Result<RemovedView, Engin
     let _turn = Turn::take(&here.sandbox(record.id))?;
     let record = snapshot::settled(engine, here, &record)?;
     let snapshot = travel::find(here, &record, snapshot)?;
+    here.state.spend_reserve();
     travel::forget(engine, here, &record, (&snapshot, "asked"))?;
     Ok(RemovedView {
         id: record.id,
@@ -160,6 +161,7 @@ pub(crate) fn give_up_unchanged(
         return Ok(None);
     }
     let unpromoted = is_unpromoted(&current)?;
+    here.state.spend_reserve();
     if unpromoted {
         here.write(|store| store.advance_sandbox(record.id, Event::Discard, engine.now()))?;
     } else if current.state != State::Collected {

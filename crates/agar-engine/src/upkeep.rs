@@ -63,6 +63,7 @@ pub struct UpkeepAnswer {
 /// say, and deletes a portion of the trash.
 pub fn upkeep(engine: &Engine, request: &UpkeepRequest) -> Result<UpkeepAnswer, EngineError> {
     let here = engine.here()?;
+    here.state.keep_reserve();
     match request.due {
         Due::Everything => everything(engine, here),
         Due::Log => log(here),

@@ -128,6 +128,10 @@ impl Fault for StoreError {
                 what: "sandbox", ..
             } => Some(Remedy::ListSandboxes),
             Self::Damaged(_) => Some(Remedy::Diagnose),
+            // What waits in the trash goes without a line in the store.
+            Self::Full => Some(Remedy::Command {
+                line: "agar prune --all".to_owned(),
+            }),
             Self::Missing { .. }
             | Self::AliasTaken(_)
             | Self::NotAnAlias(_)
@@ -136,7 +140,6 @@ impl Fault for StoreError {
             | Self::SuggestionOutOfTurn { .. }
             | Self::RunEnded { .. }
             | Self::Busy
-            | Self::Full
             | Self::Newer { .. }
             | Self::Failed(_) => None,
         }

@@ -1,11 +1,16 @@
 //! `prune`, `rm`, and what is found after a crash.
 
 use crate::desk::{Desk, capture};
+use agar_core::fault::{Fault as _, Kind};
 use agar_core::state::State;
+use agar_engine::Command;
+use agar_engine::create::{CreateRequest, create};
+use agar_engine::exec::{ExecRequest, exec};
 use agar_engine::list::{ListRequest, list};
 use agar_engine::prune::{PruneRequest, prune};
 use agar_engine::remove::{RemoveRequest, remove};
 use agar_engine::upkeep::{Due, UpkeepAnswer, UpkeepRequest, upkeep};
+use agar_testkit::{Caller, SmallDisk, skip};
 
 #[test]
 fn changes_that_were_never_applied_go_to_the_trash_first() {
@@ -124,4 +129,66 @@ fn the_next_command_clears_away_after_a_crash() {
     assert_eq!(left.sandbox.state, State::Finished);
     assert!(left.last_run.as_ref().unwrap().end.is_some());
     assert_eq!(desk.left_in_state("alive"), 0);
+}
+
+#[test]
+fn on_a_full_disk_something_can_still_be_removed() {
+    if Caller::current() != Caller::Root {
+        skip!("full-disk", "mounting a small disk needs root");
+    }
+    let desk = Desk::new();
+    let small = SmallDisk::over(&desk.home(), c"size=32m,mode=0755");
+    fs_err::create_dir_all(desk.project()).unwrap();
+    let reserve = desk.home().join(".local/state/agar/reserve");
+    for script in ["echo x > x", "echo y > y"] {
+        desk.run(script);
+    }
+    assert!(reserve.exists());
+    let filler = small.fill();
+    let one = |number: usize| {
+        let listed = list(&desk.engine(), &ListRequest::default()).unwrap();
+        RemoveRequest {
+            sandboxes: vec![listed.sandboxes[number].sandbox.alias.clone()],
+            ..RemoveRequest::default()
+        }
+    };
+    let removed = remove(&desk.engine(), &one(0)).unwrap();
+    assert!(removed.removed[0].in_trash);
+    assert!(!reserve.exists());
+    // Without it, this is what would have been said.
+    small.fill();
+    let refused = remove(&desk.engine(), &one(0)).unwrap_err();
+    assert_eq!(refused.kind(), Kind::Limit, "{refused}");
+    fs_err::remove_file(filler).unwrap();
+    upkeep(&desk.engine(), &UpkeepRequest::default()).unwrap();
+    assert!(reserve.exists());
+    remove(&desk.engine(), &one(0)).unwrap();
+}
+
+#[test]
+fn a_sandbox_that_goes_on_filling_the_disk_can_be_removed() {
+    if Caller::current() != Caller::Root {
+        skip!("full-disk", "mounting a small disk needs root");
+    }
+    let desk = Desk::new();
+    let small = SmallDisk::over(&desk.home(), c"size=32m,mode=0755");
+    fs_err::create_dir_all(desk.project()).unwrap();
+    create(&desk.engine(), &CreateRequest::default()).unwrap();
+    let filling = ExecRequest {
+        command: Command::new([
+            "sh",
+            "-c",
+            "(while :; do cat /dev/zero >>big; done) >/dev/null 2>&1 &",
+        ]),
+        ..ExecRequest::default()
+    };
+    exec(&desk.engine(), &filling, capture(&mut Vec::new())).unwrap();
+    let is_full = || rustix::fs::statvfs(small.path()).unwrap().f_bavail == 0;
+    agar_testkit::wait::until("the disk to be full", is_full);
+    let removal = RemoveRequest {
+        force: true,
+        ..RemoveRequest::default()
+    };
+    let removed = remove(&desk.engine(), &removal).unwrap();
+    assert!(removed.removed[0].in_trash);
 }

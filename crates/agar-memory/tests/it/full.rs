@@ -4,18 +4,8 @@ use crate::world::{at, command, project};
 use agar_core::fault::{Fault as _, Kind};
 use agar_core::id::{ExperimentId, SandboxId};
 use agar_memory::{Beginning, Health, Memory, MemoryError, Tuning, check};
-use agar_testkit::{Caller, skip};
-use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
+use agar_testkit::{Caller, SmallDisk, skip};
 use std::path::Path;
-
-/// A small disk, gone when dropped.
-struct Disk(tempfile::TempDir);
-
-impl Drop for Disk {
-    fn drop(&mut self) {
-        let _ = unmount(self.0.path(), UnmountFlags::DETACH);
-    }
-}
 
 fn begin(memory: &mut Memory, number: u64) -> Result<(), MemoryError> {
     let mut bytes = [0; 10];
@@ -38,17 +28,8 @@ fn a_full_disk_refuses_the_write_and_keeps_what_was_there() {
     if Caller::current() != Caller::Root {
         skip!("full-disk", "mounting a small disk needs root");
     }
-    let disk = Disk(tempfile::tempdir().unwrap());
-    let flags = MountFlags::empty();
-    mount(
-        "agar-test",
-        disk.0.path(),
-        "tmpfs",
-        flags,
-        c"size=3m,mode=0700",
-    )
-    .unwrap();
-    let directory: &Path = &disk.0.path().join("memory");
+    let disk = SmallDisk::new(c"size=3m,mode=0700");
+    let directory: &Path = &disk.path().join("memory");
     let mut memory = Memory::open(directory, project(1), Tuning::default()).unwrap();
     let mut written = 0;
     let error = loop {

@@ -3,6 +3,7 @@
 //! Layers must lie on the project's own filesystem: renames and reflinks stop at its border, and an
 //! overlay keeps inode numbers only within one. So the state is not always below the home.
 
+mod reserve;
 mod spread;
 
 use super::{Project, Surroundings};
@@ -179,6 +180,7 @@ impl StateDir {
         }
         if is_new {
             spread::spread(&state.sandboxes());
+            state.keep_reserve();
         }
         Ok(state)
     }

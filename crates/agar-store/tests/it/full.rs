@@ -4,45 +4,14 @@ use crate::world::{Numbers, at, place};
 use agar_core::fault::{Fault as _, Kind};
 use agar_core::id::ProjectId;
 use agar_store::{FILE_NAME, Health, OpenError, Store, StoreError, check};
-use agar_testkit::{Caller, skip};
-use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
-use std::path::Path;
-
-/// A small disk, gone when dropped.
-struct Disk(tempfile::TempDir);
-
-impl Disk {
-    fn new(options: &std::ffi::CStr) -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        mount(
-            "agar-test",
-            directory.path(),
-            "tmpfs",
-            MountFlags::empty(),
-            options,
-        )
-        .unwrap();
-        Self(directory)
-    }
-
-    fn path(&self) -> &Path {
-        self.0.path()
-    }
-}
-
-impl Drop for Disk {
-    fn drop(&mut self) {
-        // Detached: gone from the tree at once, whatever still holds it.
-        let _ = unmount(self.path(), UnmountFlags::DETACH);
-    }
-}
+use agar_testkit::{Caller, SmallDisk, skip};
 
 #[test]
 fn a_full_disk_refuses_the_write_and_keeps_what_was_there() {
     if Caller::current() != Caller::Root {
         skip!("full-disk", "mounting a small disk needs root");
     }
-    let disk = Disk::new(c"size=1m,mode=0700");
+    let disk = SmallDisk::new(c"size=1m,mode=0700");
     let path = disk.path().join(FILE_NAME);
     let mut store = Store::open(&path).unwrap();
     let id = ProjectId::new(at(1), Numbers::default().bytes());
@@ -57,6 +26,7 @@ fn a_full_disk_refuses_the_write_and_keeps_what_was_there() {
     };
     assert!(matches!(error, StoreError::Full), "{error:?}");
     assert_eq!(error.kind(), Kind::Limit);
+    assert!(error.remedy().is_some());
     assert!(written > 0);
     let approvals = |store: &Store| store.read().approvals(project).unwrap().len();
     assert_eq!(approvals(&store), written as usize);
@@ -72,7 +42,7 @@ fn a_store_that_does_not_fit_is_not_begun() {
     if Caller::current() != Caller::Root {
         skip!("full-disk", "mounting a small disk needs root");
     }
-    let disk = Disk::new(c"size=32k,mode=0700");
+    let disk = SmallDisk::new(c"size=32k,mode=0700");
     let path = disk.path().join(FILE_NAME);
     let error = Store::open(&path).unwrap_err();
     assert!(matches!(error, OpenError::Full { .. }), "{error:?}");

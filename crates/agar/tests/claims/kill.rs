@@ -339,6 +339,7 @@ fn strange(state: &Path) -> BTreeSet<String> {
         "staging",
         "alive",
         "projects",
+        "reserve",
         "sandboxes",
         "trash",
         "upkeep",
