@@ -100,6 +100,13 @@ impl Engine {
         random
     }
 
+    /// A few letters that nobody was given before: the time, and chance for a clock that is put back.
+    pub(crate) fn new_mark(&self) -> String {
+        let [first, second, third, fourth, ..] = self.random();
+        let chance = u32::from_be_bytes([first, second, third, fourth]);
+        format!("{:x}{chance:08x}", self.now().millis())
+    }
+
     /// A name for a new sandbox.
     pub(crate) fn new_sandbox_id(&self) -> SandboxId {
         SandboxId::new(self.now(), self.random())

@@ -94,7 +94,7 @@ pub(crate) fn return_to(
         }
     }
     let blueprint = Blueprint::of(record)?;
-    let plan = Plan::of(here, record, (&blueprint, target))?;
+    let plan = Plan::of((engine, here), record, (&blueprint, target))?;
     let mut note = plan.note(engine, record, (&blueprint, target))?;
     note.begin(engine, here, record)?;
     let now = (record, blueprint.stacks.as_slice());
@@ -151,11 +151,11 @@ struct Plan {
 
 impl Plan {
     fn of(
-        here: &Here,
+        (engine, here): (&Engine, &Here),
         record: &Sandbox,
         (blueprint, target): (&Blueprint, &Snapshot),
     ) -> Result<Self, EngineError> {
-        let places = Places::of(here, record);
+        let places = Places::of(engine, here, record);
         let shelves = travel::shelves(&record.alias, target)?;
         let mut plan = Self {
             stacks: Vec::new(),

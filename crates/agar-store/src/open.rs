@@ -171,6 +171,8 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     // The last command to leave would otherwise fold the log into the file and sync twice, at the
     // moment when a person waits for the prompt.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    // A prepared query is otherwise planned anew each time that it is given other values.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(64);
     connection.execute_batch(&format!(
         "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = {LOG_PAGES}"

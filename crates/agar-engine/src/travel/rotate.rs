@@ -3,7 +3,7 @@
 use crate::failure::EngineError;
 use crate::here::Here;
 use crate::travel::note::{Note, Written};
-use crate::{Engine, raise};
+use crate::{Engine, layers, raise};
 use agar_core::state::State;
 use agar_core::walls::Tier;
 use agar_jail::client::{Keeper, Laid, Remount, TalkError};
@@ -16,29 +16,22 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub(crate) struct Places {
     directory: PathBuf,
-    number: u64,
+    mark: String,
 }
 
 impl Places {
-    /// Names that no directory of the sandbox has.
-    pub(crate) fn of(here: &Here, record: &Sandbox) -> Self {
-        let directory = here.sandbox(record.id);
-        let names = directory.read_dir().into_iter().flatten().flatten();
-        let numbers = names.filter_map(|entry| {
-            let name = entry.file_name().into_string().ok()?;
-            let mut parts = name.splitn(3, '-').skip(2);
-            parts.next()?.parse::<u64>().ok()
-        });
+    /// Names that no directory of the sandbox has: drawn, since to count those that are there takes
+    /// longer with every snapshot.
+    pub(crate) fn of(engine: &Engine, here: &Here, record: &Sandbox) -> Self {
         Self {
-            number: numbers.max().unwrap_or(0) + 1,
-            directory,
+            directory: here.sandbox(record.id),
+            mark: engine.new_mark(),
         }
     }
 
     /// A place for what the tree of this number in the list is given.
     pub(crate) fn name(&self, word: &str, tree: usize) -> PathBuf {
-        self.directory
-            .join(format!("{word}-{tree}-{}", self.number))
+        self.directory.join(format!("{word}-{tree}-{}", self.mark))
     }
 }
 
@@ -171,24 +164,23 @@ fn without_layers(
     Ok(Force::Ended { ended })
 }
 
-/// Makes the uppers and work directories that a note promises.
+/// Makes the uppers and work directories that a note promises. The uppers first: whoever finds every
+/// directory there after a crash takes them for whole, and a work directory is whole when it is there.
 fn make(note: &Note, stacks: &[Stack]) -> Result<(), EngineError> {
     let is_new = |path: &Path| note.made.iter().any(|made| made == path);
-    for stack in stacks {
-        let failed = || {
-            let target = stack.target.display();
-            EngineError::io(format!("make a layer for the changes to {target}"))
-        };
-        if is_new(&stack.work) {
-            snapshot::make_private(&stack.work).map_err(failed())?;
-        }
-        if is_new(&stack.upper) && !stack.upper.exists() {
-            let model = snapshot::model(&stack.kept, &stack.lowers).unwrap_or(&stack.target);
-            // In one step: whoever finds it after a crash takes it for whole.
-            let part = snapshot::unfinished(&stack.upper);
-            snapshot::make_upper(&part, model).map_err(failed())?;
-            fs_err::rename(&part, &stack.upper).map_err(failed())?;
-        }
+    let failed = |stack: &Stack| {
+        let target = stack.target.display();
+        EngineError::io(format!("make a layer for the changes to {target}"))
+    };
+    // A clone is there already.
+    for stack in stacks
+        .iter()
+        .filter(|stack| is_new(&stack.upper) && !stack.upper.exists())
+    {
+        layers::make_upper(stack).map_err(failed(stack))?;
+    }
+    for stack in stacks.iter().filter(|stack| is_new(&stack.work)) {
+        snapshot::make_private(&stack.work).map_err(failed(stack))?;
     }
     Ok(())
 }

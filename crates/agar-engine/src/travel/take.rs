@@ -64,7 +64,7 @@ pub(crate) fn take_within(
     let blueprint = Blueprint::of(record)?;
     let taking = Taking {
         ground: Ground::of(engine, here, record, &blueprint)?,
-        places: Places::of(here, record),
+        places: Places::of(engine, here, record),
         engine,
         here,
         record,
