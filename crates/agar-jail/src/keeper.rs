@@ -28,8 +28,8 @@ mod viewing;
 
 use begin::keep;
 pub(crate) use begin::read_config;
-use jail::Jail;
 pub(crate) use jail::map_caller;
+use jail::{Ahead, Jail};
 use runs::Runs;
 use still::{Still, micros};
 use terminal::{Terminal, Viewer};
@@ -52,10 +52,15 @@ pub fn main() -> u8 {
         Some(word) if word == probe::WORD => probe::main(&client, config()),
         Some(word) if word == AHEAD_WORD => {
             let staging = words.next().unwrap_or_default();
-            keep(client, jail::ahead(Path::new(&staging)))
+            let early = jail::ahead(Path::new(&staging));
+            let ahead = Ahead {
+                early,
+                ..Ahead::default()
+            };
+            keep(client, ahead)
         }
         Some(word) if word == HATCH_WORD => hatchery::hatch(client),
-        Some(_) | None => keep(client, None),
+        Some(_) | None => keep(client, Ahead::default()),
     };
     if done.is_ok() { 0 } else { 70 }
 }

@@ -1,7 +1,7 @@
 //! From the start of the program to a jail that stands.
 
 use super::Keeper;
-use super::jail::{Early, Jail};
+use super::jail::{Ahead, Jail};
 use crate::client::KeeperConfig;
 use crate::mount::{During as _, Failed};
 use crate::protocol::{self, Reply};
@@ -11,7 +11,7 @@ use std::io;
 use std::path::Path;
 
 /// Waits for a plan, raises it, and keeps what stands.
-pub(super) fn keep(client: OwnedFd, early: Option<Early>) -> io::Result<()> {
+pub(super) fn keep(client: OwnedFd, ahead: Ahead) -> io::Result<()> {
     let mut buffer = Vec::new();
     // A client that went away before it had a plan wants nothing.
     let Some(given) = protocol::receive_bytes(&client, &mut buffer)? else {
@@ -19,7 +19,7 @@ pub(super) fn keep(client: OwnedFd, early: Option<Early>) -> io::Result<()> {
     };
     let file = given.into_iter().next().ok_or(rustix::io::Errno::BADF)?;
     let config = read_config(&file)?;
-    match stand((&config, &file), &client, early) {
+    match stand((&config, &file), &client, ahead) {
         Ok((jail, listener, notes)) => {
             let groups = jail.guard.has_groups();
             let keeper = Keeper::new(&config, jail, listener, client);
@@ -41,9 +41,9 @@ pub(super) fn keep(client: OwnedFd, early: Option<Early>) -> io::Result<()> {
 fn stand(
     (config, file): (&KeeperConfig, &OwnedFd),
     client: &OwnedFd,
-    early: Option<Early>,
+    ahead: Ahead,
 ) -> Result<(Jail, OwnedFd, Vec<String>), Failed> {
-    let mut jail = Jail::begin((config, file), client, early)?;
+    let mut jail = Jail::begin((config, file), client, ahead)?;
     let listener = listen(config.socket.as_path()).during(|| "listen".into())?;
     match jail.finish(config.plan.root) {
         Ok(notes) => Ok((jail, listener, notes)),

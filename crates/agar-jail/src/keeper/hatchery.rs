@@ -1,7 +1,8 @@
 //! The keeper's program as a source of keepers: each is a copy of it.
 
 use super::begin::keep;
-use super::jail;
+use super::jail::{self, Ahead};
+use crate::cgroup::Cgroups;
 use crate::client::USUAL;
 use crate::protocol::{self, Reply};
 use crate::syscall::{self, Fork};
@@ -15,6 +16,8 @@ use std::path::Path;
 pub(super) fn hatch(source: OwnedFd) -> io::Result<()> {
     // The kernel buries them; nobody here asks how they ended.
     syscall::ignore_children(true)?;
+    // Found out once for all of them.
+    let groups = Cgroups::detect(Path::new("/")).ok();
     let mut order = Vec::new();
     while let Some(given) = protocol::receive_bytes(&source, &mut order)? {
         let Some(client) = given.into_iter().next() else {
@@ -24,7 +27,7 @@ pub(super) fn hatch(source: OwnedFd) -> io::Result<()> {
             Ok(Fork::Child) => {
                 // Closed below, with everything else that is not this keeper's.
                 std::mem::forget(source);
-                return live(client, &order);
+                return live(client, &order, groups);
             }
             Ok(Fork::Parent { .. }) => {}
             Err(error) => {
@@ -39,7 +42,7 @@ pub(super) fn hatch(source: OwnedFd) -> io::Result<()> {
 }
 
 /// Lives as a keeper that was started by itself would.
-fn live(client: OwnedFd, order: &[u8]) -> io::Result<()> {
+fn live(client: OwnedFd, order: &[u8], groups: Option<Cgroups>) -> io::Result<()> {
     syscall::close_all_but(client.as_raw_fd())?;
     syscall::ignore_children(false)?;
     rustix::process::setsid()?;
@@ -52,5 +55,5 @@ fn live(client: OwnedFd, order: &[u8]) -> io::Result<()> {
         Some((&USUAL, staging)) => jail::ahead(Path::new(OsStr::from_bytes(staging))),
         Some(_) | None => None,
     };
-    keep(client, early)
+    keep(client, Ahead { early, groups })
 }

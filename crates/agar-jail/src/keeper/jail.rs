@@ -2,7 +2,7 @@
 
 use super::limits::Guard;
 use super::{CLIENT_FD, CONFIG_FD, INIT_WORD};
-use crate::cgroup::{Group, GroupError};
+use crate::cgroup::{Cgroups, Group, GroupError};
 use crate::client::{self, KeeperConfig};
 use crate::machine::Machine;
 use crate::mount::{During, Failed};
@@ -29,6 +29,14 @@ pub(super) struct Jail {
     /// Held for as long as the keeper lives: whoever can take it knows that the keeper is gone.
     _lock: OwnedFd,
     _mark: Option<OwnedFd>,
+}
+
+/// What was done before there was a plan.
+#[derive(Default)]
+pub(super) struct Ahead {
+    pub(super) early: Option<Early>,
+    /// Where groups can be made here, as somebody found who makes many keepers.
+    pub(super) groups: Option<Cgroups>,
 }
 
 /// An init that has begun with what most plans have in common, and does not know its own yet.
@@ -72,7 +80,7 @@ impl Jail {
     pub(super) fn begin(
         (config, file): (&KeeperConfig, &OwnedFd),
         client: &OwnedFd,
-        early: Option<Early>,
+        ahead: Ahead,
     ) -> Result<Self, Failed> {
         // Nobody shall take a keeper that is about to go for one that stays.
         refuse_if_hung_up(client)?;
@@ -80,12 +88,12 @@ impl Jail {
         // From here on whoever looks sees that the sandbox has a keeper. If the client died before,
         // somebody may have looked already, and cleared the sandbox away.
         refuse_if_hung_up(client)?;
-        let (guard, notes) = Guard::new(config)?;
+        let (guard, notes) = Guard::new(config, ahead.groups.as_ref())?;
         raise::before(&config.plan)?;
         // Bubblewrap is moved, with all it started, when it has done its work.
         let group = guard.group().filter(|_| config.plan.root != Root::Helper);
         let cradle = group.and_then(Group::cradle);
-        let (pid, handle, socket) = start_init(config, early, (group, cradle.as_ref()))?;
+        let (pid, handle, socket) = start_init(config, ahead.early, (group, cradle.as_ref()))?;
         // With its plan the init gets what it enters its other groups by, before anything else.
         let doors = group.map_or(Ok(Vec::new()), Group::doors);
         let doors = doors.map_err(|error| group_failed(&error))?;

@@ -45,7 +45,11 @@ pub(super) struct Guard {
 }
 
 impl Guard {
-    pub(super) fn new(config: &KeeperConfig) -> Result<(Self, Vec<String>), Failed> {
+    /// `groups` is where control groups could be made when somebody last looked.
+    pub(super) fn new(
+        config: &KeeperConfig,
+        groups: Option<&Cgroups>,
+    ) -> Result<(Self, Vec<String>), Failed> {
         let limits = config.limits;
         let layers: Vec<PathBuf> = config.layers.iter().cloned().map(PathBuf::from).collect();
         let disk = match limits.disk_bytes {
@@ -54,7 +58,7 @@ impl Guard {
             ),
             None => None,
         };
-        let group = group(config)?;
+        let group = group(config, groups)?;
         let notes = weaknesses(config, group.as_ref());
         let guard = Self {
             limits,
@@ -290,7 +294,7 @@ impl Guard {
 }
 
 /// The control group of the sandbox, where one is needed and can be had.
-fn group(config: &KeeperConfig) -> Result<Option<Group>, Failed> {
+fn group(config: &KeeperConfig, groups: Option<&Cgroups>) -> Result<Option<Group>, Failed> {
     let limits = &config.limits;
     let forbidden = config.plan.policy.old_ways.contains(&OldWay::NoCgroups);
     // For an ordinary user the kernel counts processes by itself.
@@ -299,15 +303,24 @@ fn group(config: &KeeperConfig) -> Result<Option<Group>, Failed> {
     if forbidden || !needed {
         return Ok(None);
     }
-    let Ok(groups) = Cgroups::detect(Path::new("/")) else {
-        return Ok(None);
-    };
+    if let Some(groups) = groups
+        && let Some(group) = group_in(groups, config)?
+    {
+        return Ok(Some(group));
+    }
+    match Cgroups::detect(Path::new("/")) {
+        Ok(groups) => group_in(&groups, config),
+        Err(_) => Ok(None),
+    }
+}
+
+fn group_in(groups: &Cgroups, config: &KeeperConfig) -> Result<Option<Group>, Failed> {
     if groups.mode() == Mode::None {
         return Ok(None);
     }
     // First, so that a keeper that is killed in between leaves no group that nobody knows of.
     note_down(config.directory.as_path(), groups.directories(&config.name))?;
-    Ok(groups.create(&config.name, limits).ok())
+    Ok(groups.create(&config.name, &config.limits).ok())
 }
 
 /// Writes down where the group will be, for whoever cleans up after a keeper that was killed.
