@@ -17,6 +17,10 @@ pub const SOURCE_VARIABLE: &str = "AGAR_TEST_SOURCE";
 /// Names the directory for worlds, where the one beside the build cannot be used.
 pub const DIRECTORY_VARIABLE: &str = "AGAR_TEST_DIRECTORY";
 
+/// Names a directory in memory for the runtime directories of worlds, as those of a person's session are
+/// in memory; without it they lie in the world.
+pub const RUNTIME_VARIABLE: &str = "AGAR_TEST_RUNTIME";
+
 /// Names the command to test, where it is not where it was built.
 pub const PROGRAM_VARIABLE: &str = "AGAR_TEST_PROGRAM";
 
@@ -24,6 +28,7 @@ pub const PROGRAM_VARIABLE: &str = "AGAR_TEST_PROGRAM";
 #[derive(Debug)]
 pub struct World {
     directory: Option<TempDir>,
+    runtime: Option<TempDir>,
     root: PathBuf,
     program: PathBuf,
 }
@@ -40,15 +45,18 @@ impl World {
     #[track_caller]
     pub fn new_in(base: &Path, program: &str) -> Self {
         fs_err::create_dir_all(base).expect("the directory for worlds can be made");
-        let directory = tempfile::Builder::new()
-            .prefix("world-")
-            .tempdir_in(base)
-            .expect("a world can be made");
+        let temporary = |base: &Path| {
+            let made = tempfile::Builder::new().prefix("world-").tempdir_in(base);
+            made.expect("a world can be made")
+        };
+        let directory = temporary(base);
+        let runtime = std::env::var_os(RUNTIME_VARIABLE);
         let root = fs_err::canonicalize(directory.path()).expect("the world has a path");
         let program =
             std::env::var_os(PROGRAM_VARIABLE).map_or_else(|| program.into(), PathBuf::from);
         let world = Self {
             directory: Some(directory),
+            runtime: runtime.map(|base| temporary(Path::new(&base))),
             root,
             program,
         };
@@ -122,7 +130,8 @@ impl World {
 
     /// The runtime directory.
     pub fn runtime(&self) -> PathBuf {
-        self.root.join("run")
+        let runtime = self.runtime.as_ref();
+        runtime.map_or_else(|| self.root.join("run"), |own| own.path().to_owned())
     }
 
     /// The command under test.
