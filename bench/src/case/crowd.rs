@@ -2,7 +2,7 @@
 //! when some of a hundred misbehave.
 
 use super::rate::{self, Way};
-use super::{agar, available_at_rest, clear, kib, outside};
+use super::{agar, available, available_at_rest, clear, outside};
 use crate::measure::timed;
 use crate::table::Row;
 use agar_testkit::{World, leaks};
@@ -30,7 +30,7 @@ fn alive(way: Way) -> Result<Vec<Row>> {
     let before = available_at_rest()?;
     let each = |total: f64| total / f64::from(ALIVE);
     let made = way.made_in_a_second(&world, ALIVE)?;
-    let memory = before - kib("/proc/meminfo", "MemAvailable:")?;
+    let memory = before - available()?;
     let used = processor_ms(&world);
     std::thread::park_timeout(WATCHED);
     let idle = processor_ms(&world).saturating_sub(used);

@@ -1,6 +1,6 @@
 //! What a sandbox costs that does nothing.
 
-use super::{agar, available_at_rest, clear, kib};
+use super::{agar, available, available_at_rest, clear, kib};
 use crate::measure::timed;
 use crate::table::Row;
 use agar_testkit::{World, leaks};
@@ -17,7 +17,7 @@ pub(crate) fn run() -> Result<Vec<Row>> {
     for _ in 0..COUNT {
         timed(&mut agar(&world, &["create", "--base=frozen"]))?;
     }
-    let after = kib("/proc/meminfo", "MemAvailable:")?;
+    let after = available()?;
     let mut shares = 0.0;
     let processes = leaks::processes_in(world.root());
     for process in &processes {

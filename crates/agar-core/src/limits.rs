@@ -67,6 +67,22 @@ impl Limits {
     }
 }
 
+impl Limits {
+    /// What is limited to nothing at all, so that no command could even start.
+    pub fn exhausted(&self) -> Option<Resource> {
+        let bytes = |limit: Option<Bytes>| limit == Some(Bytes(0));
+        [
+            (self.cpu_percent == Some(0), Resource::Cpu),
+            (bytes(self.memory_bytes), Resource::Memory),
+            (self.processes == Some(0), Resource::Processes),
+            (bytes(self.disk_bytes), Resource::Disk),
+            (bytes(self.output_bytes), Resource::Output),
+        ]
+        .into_iter()
+        .find_map(|(exhausted, resource)| exhausted.then_some(resource))
+    }
+}
+
 /// Something a limit can be put on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

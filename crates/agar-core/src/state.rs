@@ -15,6 +15,9 @@ use std::fmt;
 ///                    └────┘ ◀──take back──────┘     │
 ///                     start
 /// ```
+///
+/// One that was promoted is discarded where something of it was not applied, starts again, and is
+/// finished again when the promotion is undone or its files return to a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
@@ -50,7 +53,9 @@ pub enum Event {
     Promote,
     /// A promotion was undone.
     Undo,
-    /// The changes were given up.
+    /// The files went back to a snapshot, so that they are not what was applied.
+    Return,
+    /// The changes were given up, or what was not applied of them.
     Discard,
     /// The changes were wanted back.
     TakeBack,
@@ -84,15 +89,18 @@ impl State {
     pub const fn after(self, event: Event) -> Result<Self, OutOfTurn> {
         match (self, event) {
             (Self::Creating | Self::Finished | Self::Promoted, Event::Start)
-            | (Self::Paused, Event::Resume) => Ok(Self::Running),
-            (Self::Running, Event::Pause) => Ok(Self::Paused),
+            | (Self::Paused, Event::Resume)
+            | (Self::Running, Event::Return) => Ok(Self::Running),
+            (Self::Running, Event::Pause) | (Self::Paused, Event::Return) => Ok(Self::Paused),
             (Self::Creating | Self::Running | Self::Paused | Self::Finished, Event::Finish)
             | (Self::Promoted, Event::Undo)
+            | (Self::Finished | Self::Promoted, Event::Return)
             | (Self::Discarded, Event::TakeBack) => Ok(Self::Finished),
             (Self::Finished | Self::Promoted, Event::Promote) => Ok(Self::Promoted),
-            (Self::Creating | Self::Running | Self::Paused | Self::Finished, Event::Discard) => {
-                Ok(Self::Discarded)
-            }
+            (
+                Self::Creating | Self::Running | Self::Paused | Self::Finished | Self::Promoted,
+                Event::Discard,
+            ) => Ok(Self::Discarded),
             (
                 Self::Finished | Self::Promoted | Self::Discarded | Self::Collected,
                 Event::Collect,
@@ -103,6 +111,7 @@ impl State {
                 | Event::Resume
                 | Event::Promote
                 | Event::Undo
+                | Event::Return
                 | Event::TakeBack
                 | Event::Collect,
             )
@@ -125,10 +134,7 @@ impl State {
                 | Event::Collect,
             )
             | (Self::Finished, Event::Pause | Event::Resume | Event::Undo | Event::TakeBack)
-            | (
-                Self::Promoted,
-                Event::Pause | Event::Resume | Event::Finish | Event::Discard | Event::TakeBack,
-            )
+            | (Self::Promoted, Event::Pause | Event::Resume | Event::Finish | Event::TakeBack)
             | (Self::Collected, Event::TakeBack)
             | (
                 Self::Discarded | Self::Collected,
@@ -138,6 +144,7 @@ impl State {
                 | Event::Finish
                 | Event::Promote
                 | Event::Undo
+                | Event::Return
                 | Event::Discard,
             ) => Err(OutOfTurn { state: self, event }),
         }
@@ -187,6 +194,7 @@ impl fmt::Display for Event {
             Self::Finish => "finish",
             Self::Promote => "be promoted",
             Self::Undo => "be undone",
+            Self::Return => "return to a snapshot",
             Self::Discard => "be discarded",
             Self::TakeBack => "be taken back",
             Self::Collect => "be collected",

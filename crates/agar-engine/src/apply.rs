@@ -1,12 +1,13 @@
 //! Carries a sandbox's changes into the real project.
 
+mod left_out;
 mod repository;
 
 use crate::blueprint::Blueprint;
 use crate::here::Here;
 use crate::turn::Turn;
 use crate::{Engine, EngineError, SandboxView};
-use crate::{changes, experiment, find, promotion, raise, view};
+use crate::{changes, experiment, find, promotion, raise, view, whereabouts};
 use agar_core::id::PromotionId;
 use agar_sandbox::change::{Change, ChangeSet};
 use agar_sandbox::git::{Committed, GitError};
@@ -160,8 +161,11 @@ pub fn apply(engine: &Engine, request: &ApplyRequest) -> Result<ApplyAnswer, Eng
     let here = engine.here()?;
     let record = find::sandbox(here, request.sandbox.as_deref())?;
     let _span = tracing::debug_span!("apply", sandbox = %record.id).entered();
-    let record = at_rest(engine, here, record, request)?;
+    // Before anything is ended: where the changes would go may not be the project any more.
     let blueprint = changes::kept(&record, "apply")?;
+    let root = whereabouts::root_to_write(here, &blueprint, "apply")?;
+    let record = at_rest(engine, here, record, request)?;
+    let blueprint = whereabouts::seen_at(changes::kept(&record, "apply")?, &root);
     let _turn = Turn::take(&here.sandbox(record.id))?;
     let _project = if request.dry_run {
         None
@@ -188,8 +192,10 @@ pub fn apply(engine: &Engine, request: &ApplyRequest) -> Result<ApplyAnswer, Eng
             files: Vec::new(),
             commit: None,
             references: Vec::new(),
-            notes: Vec::new(),
+            notes: promotion::where_else(here, &root),
         },
+        left_out: 0,
+        made: Vec::new(),
     };
     wanted.carry(&set)?;
     let mut answer = wanted.answer;
@@ -214,7 +220,7 @@ fn at_rest(
     if !record.state.is_alive() || request.dry_run {
         return Ok(record);
     }
-    let count = raise::processes_inside(engine, here, record.id);
+    let count = raise::processes_inside(engine, here, record.id)?;
     if count > 0 && !request.stop {
         return Err(EngineError::Busy {
             doing: "apply",
@@ -233,6 +239,10 @@ struct Wanted<'a> {
     blueprint: &'a Blueprint,
     request: &'a ApplyRequest,
     answer: ApplyAnswer,
+    /// How many changes this leaves where they are.
+    left_out: u64,
+    /// What it wrote.
+    made: Vec<(PromotionId, PathBuf)>,
 }
 
 impl Wanted<'_> {
@@ -250,13 +260,16 @@ impl Wanted<'_> {
         let proposal = Proposal::prepare(&self.blueprint.root, items.clone(), &selection)?;
         self.answer.files = promotion::files(&proposal, request.dry_run)?;
         let outside = self.outside(set)?;
-        let conflicts = proposal.conflicts().count();
+        // One anywhere, and nothing is written anywhere.
+        let planned = std::iter::once(&proposal).chain(&outside);
+        let conflicts = planned.map(|it| it.conflicts().count()).sum();
         if request.dry_run {
             return Ok(());
         }
         if conflicts > 0 {
             return self.refuse(conflicts);
         }
+        self.left_out = left_out::count(request, set, (&proposal, outside.as_ref()));
         let root = &self.blueprint.root;
         match &request.destination {
             Destination::WorkTree => self.write(&proposal, root)?,
@@ -278,7 +291,12 @@ impl Wanted<'_> {
         if let Some(outside) = outside {
             self.write(&outside, Path::new("/"))?;
         }
-        self.carry_commits(set)
+        let counted = self.left_out;
+        self.carry_commits(set)?;
+        if self.made.is_empty() || self.left_out != counted {
+            self.conclude()?;
+        }
+        Ok(())
     }
 
     /// Refuses to go by numbers that were read from another plan.
@@ -334,11 +352,6 @@ impl Wanted<'_> {
             file.path.insert(0, '/');
         }
         self.answer.files.extend(files);
-        if proposal.conflicts().count() > 0 {
-            let conflicts = proposal.conflicts().count();
-            self.refuse(conflicts)?;
-            return Ok(None);
-        }
         Ok(Some(proposal))
     }
 
@@ -362,7 +375,7 @@ impl Wanted<'_> {
         self.answer.applied = true;
         if proposal.is_empty() {
             // Nothing to write, so nothing to take back.
-            return here.write(|store| promotion::promote_sandbox(engine, store, self.record.id));
+            return Ok(());
         }
         let label = Label {
             id: engine.new_promotion_id(),
@@ -389,6 +402,7 @@ impl Wanted<'_> {
             store.promotion_applied(label.id, &summary, engine.now())?;
             promotion::promote_sandbox(engine, store, self.record.id)
         })?;
+        self.made.push((label.id, root.to_owned()));
         match (self.answer.promotion, applied.promotion) {
             (None, made) => self.answer.promotion = made,
             (Some(_), Some(second)) => self.answer.notes.push(format!(
@@ -455,23 +469,13 @@ impl Wanted<'_> {
             let repository = Repository::of(self.engine, self.here, &self.blueprint.root)?;
             match repository.carry(inside, &self.record.alias) {
                 Ok(carried) => self.answer.references.extend(carried),
-                Err(error) => self.answer.notes.push(error.to_string()),
+                Err(error) => {
+                    self.left_out += 1;
+                    self.answer.notes.push(error.to_string());
+                }
             }
         }
         Ok(())
-    }
-
-    fn summary(&self, root: &Path) -> serde_json::Value {
-        let count = |wanted: Merge| {
-            let files = self.answer.files.iter();
-            files.filter(|file| file.merge == wanted).count()
-        };
-        serde_json::json!({
-            "root": view::shown(root),
-            "clean": count(Merge::Clean),
-            "merged": count(Merge::Merged),
-            "chosen": count(Merge::Chosen),
-        })
     }
 }
 

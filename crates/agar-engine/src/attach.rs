@@ -8,15 +8,15 @@
 use crate::blueprint::Blueprint;
 use crate::drive::Errand;
 use crate::here::Here;
-use crate::relay::{self, Ends, OutputLog};
+use crate::relay::{self, Ends, NoControls, OutputLog, Sink};
+use crate::turn::Turn;
 use crate::{Command, Engine, EngineError, SandboxView, Streams, WindowSize};
-use crate::{find, raise, view};
-use agar_jail::client::{Keeper, RunRequest, Running, VIEWERS};
+use crate::{attended, find, raise, view};
+use agar_jail::client::{Keeper, RunRequest, Running, Status, VIEWERS};
 use agar_store::{Fact, Sandbox};
 use rustix::fd::AsFd as _;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 /// Asks for the terminal of a sandbox.
@@ -27,7 +27,7 @@ pub struct AttachRequest {
     pub sandbox: Option<String>,
     /// What a new terminal starts with; the caller's `SHELL` if left out.
     pub shell: Option<OsString>,
-    /// A plain terminal, even where there is tmux.
+    /// If it has none yet, a plain terminal, even where there is tmux.
     pub plain: bool,
 }
 
@@ -66,6 +66,15 @@ const FIRST_WINDOW: WindowSize = WindowSize {
     columns: 80,
 };
 
+/// How long a tmux inside may take to answer.
+const ANSWER_MS_MAX: u64 = 5_000;
+
+/// How long it may take to open a terminal: it reads the person's settings.
+const OPENING_MS_MAX: u64 = 30_000;
+
+/// How much it may say.
+const ANSWER_BYTES_MAX: u64 = 64 << 10;
+
 /// The number under which the keeper knows the terminal that it holds.
 const PLAIN: u32 = VIEWERS;
 
@@ -87,14 +96,22 @@ pub fn attach(
 pub fn prepare(engine: &Engine, request: &AttachRequest) -> Result<AttachAnswer, EngineError> {
     let here = engine.here()?;
     let record = find::sandbox(here, request.sandbox.as_deref())?;
+    attended::conclude_in(engine, here, record.id)?;
     let up = raise::up(engine, here, record)?;
     let desk = Desk::new(engine, here, up.record, up.keeper)?;
     let held = desk.keeper.status()?;
     let socket = tmux(engine, &desk.blueprint);
+    // It has one terminal: whoever asks for another kind gets the one that is there.
     let (kind, viewers) = match (held.terminal, socket) {
-        (None, Some(socket)) if !request.plain => (TerminalKind::Tmux, desk.tmux_viewers(&socket)?),
         (Some(_), _) => (TerminalKind::Plain, Some(held.viewers)),
-        (None, _) => (TerminalKind::Plain, None),
+        (None, Some(socket)) => match desk.tmux_viewers(&socket) {
+            // One that does not answer is no terminal to whoever can do without.
+            Ok(None) | Err(EngineError::Inside { .. }) if request.plain => {
+                (TerminalKind::Plain, None)
+            }
+            viewers => (TerminalKind::Tmux, viewers?),
+        },
+        (None, None) => (TerminalKind::Plain, None),
     };
     if viewers.is_none() {
         let shell = request
@@ -125,14 +142,19 @@ pub fn look(
     let record = here.read(|store| store.sandbox(ready.sandbox.id))?;
     let keeper = here.keeper(engine, record.id)?;
     let desk = Desk::new(engine, here, record, keeper)?;
-    let over = match ready.kind {
+    match ready.kind {
         TerminalKind::Plain => desk.look_at_plain(streams)?,
         TerminalKind::Tmux => desk.look_at_tmux(streams)?,
-    };
+    }
+    let up = desk.is_up();
+    if !up {
+        // Somebody ends the sandbox at this very moment. What became of it is on record afterwards.
+        drop(Turn::take_if_there(&here.sandbox(ready.sandbox.id)));
+    }
     let record = here.read(|store| store.sandbox(ready.sandbox.id))?;
     Ok(AttachAnswer {
         sandbox: view::sandbox(here, &record)?,
-        over,
+        over: !up || desk.is_over(ready.kind),
         ..ready.clone()
     })
 }
@@ -152,6 +174,13 @@ fn tmux(engine: &Engine, blueprint: &Blueprint) -> Option<PathBuf> {
     };
     let socket = temporary.join(".agar-terminal");
     (found && socket.as_os_str().len() <= SOCKET_PATH_MAX).then_some(socket)
+}
+
+/// What a short command had to say.
+struct Said {
+    output: String,
+    /// It had not said anything when its time was over.
+    gave_up: bool,
 }
 
 /// A sandbox that is up, and what it takes to start something in it.
@@ -212,26 +241,54 @@ impl<'a> Desk<'a> {
         argv
     }
 
-    /// What a short command printed.
-    fn ask(&self, argv: Vec<OsString>) -> Result<String, EngineError> {
-        let request = self.request(argv, self.viewer(), None)?;
+    /// What a short command printed. One that does not end is ended: a tmux inside that was stopped
+    /// does not answer.
+    fn ask(&self, argv: Vec<OsString>, patience_ms: u64) -> Result<Said, EngineError> {
+        let request = RunRequest {
+            timeout_ms: Some(patience_ms),
+            ..self.request(argv, self.viewer(), None)?
+        };
+        let began = self.engine.now();
         let mut running = self.keeper.run(&request)?;
-        running.stdin = None;
-        let mut said = String::new();
-        if let Some(stdout) = running.stdout.take() {
-            // A command that cannot be started says nothing.
-            drop(std::fs::File::from(stdout).read_to_string(&mut said));
-        }
+        let ends = Ends {
+            stdin: running.stdin.take(),
+            stdout: running.stdout.take(),
+            stderr: running.stderr.take(),
+            terminal: None,
+            // Its end counts, not that of its output: it hands that to the tmux it asks.
+            done: running.done.as_fd(),
+            signal: &|signal| drop(running.signal(signal)),
+            resize: None,
+        };
+        let (mut output, mut controls) = (Vec::new(), NoControls);
+        let streams = Streams {
+            stdout: Sink::Buffer(&mut output),
+            ..Streams::unheard(&mut controls)
+        };
+        relay::relay(
+            ends,
+            streams,
+            &mut OutputLog::nowhere(),
+            Some(ANSWER_BYTES_MAX),
+        )
+        .map_err(EngineError::io("hear what the sandbox's tmux says"))?;
         running.over()?;
-        Ok(said)
+        Ok(Said {
+            output: String::from_utf8_lossy(&output).into_owned(),
+            gave_up: output.is_empty() && self.engine.now().since(began) >= patience_ms,
+        })
     }
 
     /// How many look at the session; nothing if there is none.
     fn tmux_viewers(&self, socket: &Path) -> Result<Option<u32>, EngineError> {
         let format = "#{session_name} #{session_attached}";
-        let said = self.ask(Self::tmux(socket, &["list-sessions", "-F", format]))?;
+        let question = Self::tmux(socket, &["list-sessions", "-F", format]);
+        let said = self.ask(question, ANSWER_MS_MAX)?;
+        if said.gave_up {
+            return Err(self.no_answer());
+        }
         let name = session(&self.record);
-        Ok(said.lines().find_map(|line| {
+        Ok(said.output.lines().find_map(|line| {
             let (found, viewers) = line.split_once(' ')?;
             (found == name).then(|| viewers.parse().unwrap_or(0))
         }))
@@ -297,19 +354,24 @@ impl<'a> Desk<'a> {
         ];
         argv.extend(words.as_flattened().iter().map(OsString::from));
         argv.extend([";", "set-option", "-s", "exit-unattached", "off"].map(OsString::from));
-        self.ask(argv)?;
-        if self.tmux_viewers(socket)?.is_some() {
-            return Ok(());
+        self.ask(argv, OPENING_MS_MAX)?;
+        match self.tmux_viewers(socket)? {
+            Some(_) => Ok(()),
+            None => Err(self.no_answer()),
         }
-        Err(EngineError::Inside {
-            doing: "open a terminal in",
-            alias: self.record.alias.clone(),
-            said: "tmux did not start; `--plain` does without it".to_owned(),
-        })
     }
 
-    /// Shows the keeper's terminal. Whether it is over.
-    fn look_at_plain(&self, streams: Streams<'_>) -> Result<bool, EngineError> {
+    fn no_answer(&self) -> EngineError {
+        EngineError::Inside {
+            doing: "open a terminal in",
+            alias: self.record.alias.clone(),
+            said: "its tmux does not start or does not answer; `--plain` does without it"
+                .to_owned(),
+        }
+    }
+
+    /// Shows the keeper's terminal.
+    fn look_at_plain(&self, streams: Streams<'_>) -> Result<(), EngineError> {
         let window = streams.terminal.unwrap_or(FIRST_WINDOW);
         // Were it to end this very moment, a viewer would find a new one; so the shell is named.
         let shell = self.engine.surroundings().variable("SHELL");
@@ -318,15 +380,13 @@ impl<'a> Desk<'a> {
         let running = self.keeper.terminal(&request)?;
         let resize = |size| drop(running.resize(size));
         let leave = |_| drop(running.leave());
-        show(&running, streams, &leave, Some(&resize))?;
-        let status = self.keeper_again().and_then(|keeper| Ok(keeper.status()?));
-        Ok(status.map_or(true, |status| status.terminal.is_none()))
+        show(&running, streams, &leave, Some(&resize))
     }
 
-    /// Shows the tmux session. Whether it is over.
-    fn look_at_tmux(&self, streams: Streams<'_>) -> Result<bool, EngineError> {
+    /// Shows the tmux session.
+    fn look_at_tmux(&self, streams: Streams<'_>) -> Result<(), EngineError> {
         let Some(socket) = tmux(self.engine, &self.blueprint) else {
-            return Ok(true);
+            return Ok(());
         };
         let window = streams.terminal.unwrap_or(FIRST_WINDOW);
         let target = format!("={}", session(&self.record));
@@ -334,22 +394,41 @@ impl<'a> Desk<'a> {
         let request = self.request(argv, self.viewer(), Some(window))?;
         let running = self.keeper.run(&request)?;
         let end = |signal| drop(running.signal(signal));
-        show(&running, streams, &end, None)?;
-        let desk = Self::new(
-            self.engine,
-            self.here,
-            self.record.clone(),
-            match self.keeper_again() {
-                Ok(keeper) => keeper,
-                // The sandbox ended under the viewer.
-                Err(_) => return Ok(true),
-            },
-        )?;
-        Ok(desk.tmux_viewers(&socket)?.is_none())
+        show(&running, streams, &end, None)
     }
 
-    fn keeper_again(&self) -> Result<Keeper, EngineError> {
-        Ok(self.here.keeper(self.engine, self.record.id)?)
+    /// What the keeper says now; nothing if it is gone or about to go.
+    fn status_again(&self) -> Option<Status> {
+        let keeper = self.here.keeper(self.engine, self.record.id);
+        keeper.and_then(|keeper| keeper.status()).ok()
+    }
+
+    /// Whether the sandbox is still up.
+    fn is_up(&self) -> bool {
+        self.status_again().is_some()
+    }
+
+    /// Whether the terminal has ended. One that cannot be asked goes on if the sandbox does: in one
+    /// that is paused nothing can be started, and nothing ends.
+    fn is_over(&self, kind: TerminalKind) -> bool {
+        let Some(status) = self.status_again() else {
+            return true;
+        };
+        match (kind, tmux(self.engine, &self.blueprint)) {
+            (TerminalKind::Plain, _) => status.terminal.is_none(),
+            (TerminalKind::Tmux, None) => true,
+            (TerminalKind::Tmux, Some(socket)) => match self.again_tmux_viewers(&socket) {
+                Ok(viewers) => viewers.is_none(),
+                Err(_) => !self.is_up(),
+            },
+        }
+    }
+
+    /// Asks on a connection of its own: the one of the viewer has been used.
+    fn again_tmux_viewers(&self, socket: &Path) -> Result<Option<u32>, EngineError> {
+        let keeper = self.here.keeper(self.engine, self.record.id)?;
+        let desk = Self::new(self.engine, self.here, self.record.clone(), keeper)?;
+        desk.tmux_viewers(socket)
     }
 }
 

@@ -51,8 +51,9 @@ pub struct BatchItem {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct BatchRequest {
-    /// One [`BatchItem`] as JSON each; empty ones are skipped.
-    pub lines: Vec<String>,
+    /// One [`BatchItem`] as JSON each; empty ones are skipped. Bytes, because one line that is not
+    /// text is no reason to refuse the others.
+    pub lines: Vec<Vec<u8>>,
     /// How many at a time.
     pub jobs: usize,
     /// What every sandbox should be.
@@ -124,9 +125,9 @@ pub fn batch(
 ) -> Result<BatchAnswer, EngineError> {
     // What would stand in everybody's way is said once.
     engine.here()?;
-    let lines: Vec<(u64, &str)> = (1..)
+    let lines: Vec<(u64, &[u8])> = (1..)
         .zip(&request.lines)
-        .map(|(number, line)| (number, line.trim()))
+        .map(|(number, line)| (number, line.trim_ascii()))
         .filter(|(_, line)| !line.is_empty())
         .collect();
     let workers = 0..request.jobs.clamp(1, lines.len().max(1));
@@ -163,18 +164,19 @@ pub fn batch(
 fn one(
     engine: &Engine,
     request: &BatchRequest,
-    (number, line): (u64, &str),
+    (number, line): (u64, &[u8]),
     ending: Ending<'_>,
 ) -> BatchResult {
     let mut result = BatchResult {
         line: number,
         ..BatchResult::default()
     };
-    let item: BatchItem = match serde_json::from_str(line) {
+    let item = match item(line) {
         Ok(item) => item,
-        Err(error) => {
-            let message = format!("line {number} is not a request: {error}");
+        Err(reason) => {
+            let message = format!("line {number} is not a request: {reason}");
             result.error = Some(fault(&EngineError::Invalid(message)));
+            result.id = id_of(line);
             return result;
         }
     };
@@ -203,6 +205,27 @@ fn one(
     result.stdout = tail(&stdout);
     result.stderr = tail(&stderr);
     result
+}
+
+/// Reads a request, or says why it is none.
+fn item(line: &[u8]) -> Result<BatchItem, String> {
+    let text = std::str::from_utf8(line).map_err(|error| error.to_string())?;
+    // An array of the values, in the order of the fields, would be read as well.
+    if !text.starts_with('{') {
+        return Err("it is not a JSON object".to_owned());
+    }
+    let item: BatchItem = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    if item.script.is_some() && !item.argv.is_empty() {
+        return Err("it has both `argv` and `script`".to_owned());
+    }
+    Ok(item)
+}
+
+/// What a request that could not be read is called, so that its result is found by it all the same.
+fn id_of(line: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(line);
+    let value: serde_json::Value = serde_json::from_str(&text).ok()?;
+    Some(value.get("id")?.as_str()?.to_owned())
 }
 
 fn wanted(request: &BatchRequest, item: &BatchItem) -> RunRequest {

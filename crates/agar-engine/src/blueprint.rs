@@ -1,6 +1,7 @@
 //! What a sandbox is made of beyond its record: enough to raise its jail again tomorrow.
 
 use crate::failure::EngineError;
+use crate::whereabouts::Directory;
 use agar_core::seam::Timestamp;
 use agar_core::walls::Monitor;
 use agar_jail::policy::OldWay;
@@ -15,9 +16,12 @@ use std::path::PathBuf;
 /// A sandbox's parts, kept with its record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Blueprint {
-    /// The project's directory.
+    /// The project's directory when the sandbox was made, and inside for ever.
     #[serde(with = "spelling::path")]
     pub(crate) root: PathBuf,
+    /// What that directory is, to find it again wherever it went.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) made_from: Option<Directory>,
     /// The copy-on-write trees.
     pub(crate) stacks: Vec<Stack>,
     /// Paths that do not exist inside.

@@ -4,7 +4,9 @@ use crate::Engine;
 use crate::answer::{BulkView, ChangeKind, ChangeView, ChangedFile, CommitView};
 use crate::blueprint::Blueprint;
 use crate::failure::EngineError;
+use crate::here::Here;
 use crate::view::shown as path_shown;
+use crate::whereabouts;
 use agar_core::state::State;
 use agar_core::text::printable;
 use agar_sandbox::change::git::Repository;
@@ -14,12 +16,14 @@ use agar_store::Sandbox;
 use std::path::{Path, PathBuf};
 
 /// Computes what a sandbox changed.
-pub(crate) fn of(_engine: &Engine, blueprint: &Blueprint) -> Result<ChangeSet, EngineError> {
-    computed(blueprint)
+pub(crate) fn of(engine: &Engine, blueprint: &Blueprint) -> Result<ChangeSet, EngineError> {
+    computed(engine.here()?, blueprint)
 }
 
 /// The same where there is no caller.
-pub(crate) fn computed(blueprint: &Blueprint) -> Result<ChangeSet, EngineError> {
+pub(crate) fn computed(here: &Here, blueprint: &Blueprint) -> Result<ChangeSet, EngineError> {
+    let inside = &blueprint.root;
+    let blueprint = &whereabouts::outside(here, blueprint.clone());
     let masked = |path: &Path| blueprint.masks.iter().any(|mask| path == mask);
     let copied = blueprint.copied();
     let options = Options {
@@ -27,10 +31,18 @@ pub(crate) fn computed(blueprint: &Blueprint) -> Result<ChangeSet, EngineError> 
         copied: copied.as_ref(),
         ..Options::default()
     };
-    Ok(ChangeSet::compute(&blueprint.stacks, &options)?)
+    let mut set = ChangeSet::compute(&blueprint.stacks, &options)?;
+    if *inside != blueprint.root {
+        // Inside, the project is where it was, and directories were made to hold it.
+        let holds = |change: &Change| inside.starts_with(&change.absolute);
+        set.outside
+            .retain(|change| change.action != Action::Added || !holds(change));
+    }
+    Ok(set)
 }
 
-/// Computes everything that a promotion might carry: deleted directories in full.
+/// Computes everything that a promotion might carry: deleted directories in full. The sandbox is given
+/// as it is seen from outside.
 pub(crate) fn whole(_engine: &Engine, blueprint: &Blueprint) -> Result<ChangeSet, EngineError> {
     let masked = |path: &Path| blueprint.masks.iter().any(|mask| path == mask);
     let copied = blueprint.copied();

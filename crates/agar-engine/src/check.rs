@@ -17,7 +17,7 @@ use crate::failure::EngineError;
 use crate::here::Here;
 use crate::relay::Controls;
 use crate::surroundings::Step;
-use crate::{Caller, Engine, SandboxView, changes, find, view, wishes};
+use crate::{Caller, Engine, SandboxView, changes, find, view, whereabouts, wishes};
 use agar_core::settings::{Check, Who};
 use agar_core::state::State;
 use agar_core::text::printable;
@@ -113,7 +113,7 @@ pub fn check(
 ) -> Result<CheckAnswer, EngineError> {
     let here = engine.here()?;
     let record = find::sandbox(here, request.sandbox.as_deref())?;
-    let blueprint = changes::kept(&record, "check")?;
+    let blueprint = whereabouts::to_build_on(here, changes::kept(&record, "check")?)?;
     if record.state.is_alive() {
         return Err(EngineError::WrongState {
             doing: "check",

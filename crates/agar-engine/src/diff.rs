@@ -1,7 +1,7 @@
 //! What a sandbox changed.
 
 use crate::{ChangeView, Engine, EngineError, SandboxView};
-use crate::{changes, find, view};
+use crate::{changes, find, view, whereabouts};
 use serde::{Deserialize, Serialize};
 
 /// Asks what changed.
@@ -39,6 +39,7 @@ pub fn diff(engine: &Engine, request: &DiffRequest) -> Result<DiffAnswer, Engine
     let record = find::sandbox(here, request.sandbox.as_deref())?;
     let blueprint = changes::kept(&record, "show the changes of")?;
     let mut set = changes::of(engine, &blueprint)?;
+    let blueprint = whereabouts::outside(here, blueprint);
     changes::restrict(&mut set, &request.paths, &blueprint.root);
     let context = request.context.unwrap_or(CONTEXT);
     let patch = if request.patch {

@@ -1,11 +1,13 @@
 //! What this machine can do, found out by trying.
 
+use crate::here;
 use crate::relay::{NoControls, Streams};
 use crate::run::{Afterwards, RunRequest, run};
 use crate::{Command, Engine, EngineError, SandboxOptions, Surroundings};
 use agar_core::walls::Tier;
 use agar_jail::cgroup::{Cgroups, Mode};
 use serde::{Deserialize, Serialize};
+use std::io;
 use std::path::{Path, PathBuf};
 
 mod mechanisms;
@@ -115,10 +117,8 @@ fn try_jails(engine: &Engine, count: u32) -> Result<Tried, EngineError> {
     let mut inner = engine.surroundings().clone();
     inner.background = None;
     if engine.here()?.known().is_none() {
-        let place = PathBuf::from(format!("/tmp/agar-{}/doctor", inner.uid));
-        fs_err::create_dir_all(&place)
-            .map_err(EngineError::io("make a place to try sandboxes in"))?;
-        inner.cwd = place;
+        inner.cwd =
+            empty_place(inner.uid).map_err(EngineError::io("make a place to try sandboxes in"))?;
     }
     let mut tried = Tried {
         times_us: Vec::new(),
@@ -142,6 +142,15 @@ fn try_jails(engine: &Engine, count: u32) -> Result<Tried, EngineError> {
             .find(|&tier| try_once(inner.clone(), tier).is_ok());
     }
     Ok(tried)
+}
+
+/// An empty project, beside the sockets of those whose session gives them no place for any.
+fn empty_place(uid: u32) -> io::Result<PathBuf> {
+    let runtime = here::fallback_runtime(uid);
+    here::make_private(&runtime, uid)?;
+    let place = runtime.join("doctor");
+    here::make_private(&place, uid)?;
+    Ok(place)
 }
 
 fn try_once(surroundings: Surroundings, tier: Tier) -> Result<u64, EngineError> {

@@ -81,6 +81,12 @@ impl Ground {
     ) -> Result<Self, EngineError> {
         let known = here.project(engine)?;
         let settings = Wishes::of(engine, here, &options.caller)?;
+        if let Some(resource) = options.limits.or(settings.limits).exhausted() {
+            return Err(EngineError::Invalid(format!(
+                "a limit of 0 for `{}` leaves nothing to run with",
+                resource.key()
+            )));
+        }
         let network = options
             .network
             .clone()
@@ -164,6 +170,7 @@ impl Ground {
         warnings.extend(layers::about_home(engine, &stacks));
         Blueprint {
             root: known.found.root.clone(),
+            made_from: Some(known.directory),
             copy: layers::copy(self.tier, &stacks, place),
             stacks,
             masks: self.masks.clone(),

@@ -21,6 +21,8 @@ pub(crate) struct Drift<'a> {
     /// Where the sandbox's changes lie, and since when the base was live; nothing for a base that was
     /// frozen from the beginning, which does not move.
     live: Option<(Vec<&'a Path>, Timestamp)>,
+    /// Whether the project is not where it was when the sandbox was made.
+    moved: bool,
 }
 
 impl<'a> Drift<'a> {
@@ -35,6 +37,7 @@ impl<'a> Drift<'a> {
         Self {
             root: &blueprint.root,
             live: written.map(Iterator::collect).zip(since),
+            moved: Blueprint::of(record).is_ok_and(|made| made.root != blueprint.root),
         }
     }
 
@@ -70,6 +73,10 @@ impl<'a> Drift<'a> {
             return false;
         };
         match self.root.join(parent).symlink_metadata() {
+            // To move a directory is a change to it, which tells nothing about what is in it.
+            Ok(metadata) if self.moved && parent.as_os_str().is_empty() => {
+                is_later_than((metadata.mtime(), metadata.mtime_nsec()), since)
+            }
             Ok(metadata) => is_later(&metadata, since),
             Err(_) => was_below(&upper.join(parent)),
         }
@@ -94,7 +101,11 @@ fn was_below(written: &Path) -> bool {
 
 /// Whether a file or directory was changed after a moment.
 fn is_later(metadata: &Metadata, since: Timestamp) -> bool {
-    let millis = metadata.ctime() * 1000 + metadata.ctime_nsec() / 1_000_000;
+    is_later_than((metadata.ctime(), metadata.ctime_nsec()), since)
+}
+
+const fn is_later_than((seconds, nanos): (i64, i64), since: Timestamp) -> bool {
+    let millis = seconds * 1000 + nanos / 1_000_000;
     millis.unsigned_abs() > since.millis()
 }
 

@@ -9,7 +9,7 @@ use crate::sweep::run_directory;
 use crate::view::RunNotes;
 use crate::{Engine, inside, layers};
 use agar_core::run::{End, Usage};
-use agar_jail::client::{Keeper, Order, Raising, RunRequest, TalkError, WindowSize};
+use agar_jail::client::{Keeper, Order, Raising, RunRequest, Running, TalkError, WindowSize};
 use agar_jail::wire::Raw;
 use agar_store::{NewRun, RunEnd, Sandbox, StoreError, Writer};
 use std::os::fd::AsFd as _;
@@ -23,7 +23,7 @@ pub(crate) struct Errand<'a> {
 }
 
 /// A command with everything it needs inside.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Packed {
     argv: Vec<Raw>,
     env: Vec<(Raw, Raw)>,
@@ -42,6 +42,15 @@ impl<'a> Errand<'a> {
             return Err(EngineError::Invalid(
                 "there is no command to run".to_owned(),
             ));
+        }
+        // What the kernel calls a page times 32, with the zero byte at its end.
+        let word_max = rustix::param::page_size() * 32;
+        if let Some(long) = command.argv.iter().find(|word| word.len() >= word_max) {
+            return Err(EngineError::Invalid(format!(
+                "an argument of the command has {} bytes, and the system takes {} at most",
+                long.len(),
+                word_max - 1
+            )));
         }
         let shown = command
             .argv
@@ -190,6 +199,15 @@ impl Sent {
         })
     }
 
+    /// Waits until it has started.
+    pub(crate) fn started(self, keeper: &Keeper) -> Result<Started, EngineError> {
+        Ok(Started {
+            running: self.order.started(keeper)?,
+            log: self.log,
+            number: self.number,
+        })
+    }
+
     fn send(
         here: &Here,
         sandbox: &Sandbox,
@@ -208,21 +226,36 @@ impl Sent {
     }
 }
 
-/// Runs a command to its end, carrying its streams meanwhile.
+/// A command that has started.
+pub(crate) struct Started {
+    running: Running,
+    log: OutputLog,
+    number: u32,
+}
+
+/// Waits until a command has started, and follows it to its end.
 pub(crate) fn drive(
     keeper: &Keeper,
     sandbox: &Sandbox,
     sent: Sent,
     streams: Streams<'_>,
 ) -> Result<Ended, EngineError> {
-    let Sent {
-        order,
+    follow(sandbox, sent.started(keeper)?, streams)
+}
+
+/// Follows a command to its end, carrying its streams meanwhile.
+pub(crate) fn follow(
+    sandbox: &Sandbox,
+    started: Started,
+    streams: Streams<'_>,
+) -> Result<Ended, EngineError> {
+    let Started {
+        mut running,
         mut log,
         number,
-    } = sent;
+    } = started;
     let _span = tracing::debug_span!("run", sandbox = %sandbox.id, number).entered();
     let limit = sandbox.limits.output_bytes.map(|bytes| bytes.0);
-    let mut running = order.started(keeper)?;
     let ends = (
         running.stdin.take(),
         running.stdout.take(),

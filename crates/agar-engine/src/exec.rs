@@ -2,14 +2,19 @@
 
 mod study;
 
+use crate::attended::{self, Attended};
 use crate::blueprint::Blueprint;
-use crate::drive::{Ended, Errand, Sent, drive};
+use crate::drive::{Ended, Errand, Packed, Sent, Started, follow};
 use crate::experiment::{ExperimentView, Proposal};
 use crate::here::Here;
+use crate::raise::Up;
+use crate::sweep::run_directory;
 use crate::travel::WayBack;
 use crate::{Caller, Command, Engine, EngineError, RunView, SandboxView, Streams};
 use crate::{find, queue, raise, travel, view, wishes};
 use agar_core::settings::{OnBreach, Who};
+use agar_core::state::State;
+use agar_store::Sandbox;
 use serde::{Deserialize, Serialize};
 use study::Study;
 
@@ -57,22 +62,40 @@ pub fn exec(
     let errand = Errand::new(&request.command)?;
     let _place = queue::enter(engine, &request.caller, &mut *streams.controls)?;
     let record = find::sandbox(here, request.sandbox.as_deref())?;
-    let care = Care::of(engine, here, &request.caller)?;
+    in_sandbox(engine, (here, &record), (request, &errand), streams)
+        .map_err(|error| find::unless_removed(here, &record, error))
+}
+
+fn in_sandbox(
+    engine: &Engine,
+    (here, found): (&Here, &Sandbox),
+    (request, errand): (&ExecRequest, &Errand<'_>),
+    streams: Streams<'_>,
+) -> Result<ExecAnswer, EngineError> {
+    attended::conclude_in(engine, here, found.id)?;
+    let care = Care::of(engine, here, (&request.caller, found))?;
     let way_back = if care.before_run {
-        travel::before_run(engine, here, &record, errand.words())?
+        travel::before_run(engine, here, found, errand.words())?
     } else {
         WayBack::Unwanted
     };
-    let up = raise::up(engine, here, record)?;
-    let (record, keeper) = (up.record, up.keeper);
+    let up = raise::up(engine, here, found.clone())?;
+    let record = up.record.clone();
     let blueprint = Blueprint::of(&record)?;
     let packed = errand.pack(engine, &blueprint, &record)?;
     let cwd = errand.directory(engine, &blueprint);
-    let number = here.write(|store| errand.record(engine, store, (&record, &cwd)))?;
+    let undoes = way_back.snapshot().filter(|_| care.restores);
+    let (number, _attended) = here.write_or(|store| {
+        let number = errand.record(engine, store, (&record, &cwd))?;
+        let directory = run_directory(&here.sandbox(record.id), number);
+        let attended = Attended::begin(&directory, undoes.map(|it| it.id))?;
+        Ok::<_, EngineError>((number, attended))
+    })?;
     let place = (&record, &blueprint);
     let study = Study::of(engine, here, place, request, number)?;
-    let sent = Sent::now(here, (&keeper, &record), (packed, number), &streams);
-    let mut ended = match sent.and_then(|sent| drive(&keeper, &record, sent, streams)) {
+    let begun = begin((engine, here), up, (packed, number), &streams);
+    let ended = begun.and_then(|(up, started)| Ok((up, follow(&record, started, streams)?)));
+    let (up, mut ended) = match ended {
         Ok(ended) => ended,
         Err(error) => {
             here.write(|store| Ended::lost(number).record(engine, store, &record))?;
@@ -80,8 +103,8 @@ pub fn exec(
             return Err(error);
         }
     };
-    ended.notes.left_running = keeper.status().map_or(0, |status| status.processes);
-    if let WayBack::None(why) = way_back {
+    ended.notes.left_running = up.keeper.status().map_or(0, |status| status.processes);
+    if let WayBack::None(why) = &way_back {
         let note = format!("no snapshot was taken before it: {why}");
         ended.notes.notes.push(note);
     }
@@ -110,6 +133,39 @@ pub fn exec(
     })
 }
 
+/// Starts a command. If the jail is taken down before its keeper took the command, it is put up again.
+fn begin(
+    (engine, here): (&Engine, &Here),
+    mut up: Up,
+    (packed, number): (Packed, u32),
+    streams: &Streams<'_>,
+) -> Result<(Up, Started), EngineError> {
+    let mut tries = TRIES_MAX;
+    loop {
+        let jail = (&up.keeper, &up.record);
+        let sent = Sent::now(here, jail, (packed.clone(), number), streams);
+        match sent.and_then(|sent| sent.started(&up.keeper)) {
+            Err(EngineError::Talk(error)) if error.is_not_taken() && tries > 0 => {
+                tries -= 1;
+                let (gone, record) = (up.keeper, up.record);
+                gone.wait_gone();
+                up = raise::up_in_turn(engine, here, &record)?;
+            }
+            Err(EngineError::Talk(error)) if error.is_paused() => {
+                return Err(EngineError::WrongState {
+                    doing: "run a command in",
+                    alias: up.record.alias,
+                    state: State::Paused,
+                });
+            }
+            started => return Ok((up, started?)),
+        }
+    }
+}
+
+/// How often a jail is put up again that somebody else keeps taking down.
+const TRIES_MAX: u32 = 3;
+
 /// What the settings say about ways back.
 struct Care {
     before_run: bool,
@@ -117,10 +173,15 @@ struct Care {
 }
 
 impl Care {
-    fn of(engine: &Engine, here: &Here, caller: &Caller) -> Result<Self, EngineError> {
-        let who = match caller {
-            Caller::Person => Who::Person,
-            Caller::Agent { .. } => Who::Agent,
+    /// A sandbox that an agent made is an agent's, whoever runs something in it.
+    fn of(
+        engine: &Engine,
+        here: &Here,
+        (caller, sandbox): (&Caller, &Sandbox),
+    ) -> Result<Self, EngineError> {
+        let who = match (caller, Blueprint::of(sandbox)?.agent) {
+            (Caller::Person, None) => Who::Person,
+            (Caller::Agent { .. }, _) | (Caller::Person, Some(_)) => Who::Agent,
         };
         let settings = wishes::load(engine, here, who)?.resolved.settings;
         let restores = settings.on_breach == OnBreach::Restore;

@@ -33,6 +33,12 @@ pub enum EngineError {
         /// How many there are.
         count: usize,
     },
+    /// No name was given, and several are in the trash.
+    #[error("{count} sandboxes of this project are in the trash; say which one")]
+    SayWhichInTrash {
+        /// How many there are.
+        count: usize,
+    },
     /// The sandbox has had no such run.
     #[error("{alias} has no run {number}")]
     NoSuchRun {
@@ -51,6 +57,12 @@ pub enum EngineError {
         /// The nearest name, where one is near.
         near: Option<String>,
     },
+    /// The sandbox has no snapshot at all.
+    #[error("{alias} has no snapshot yet")]
+    NoSnapshotYet {
+        /// The sandbox.
+        alias: String,
+    },
     /// The sandbox is at another point of its life.
     #[error("cannot {doing} {alias}: it is {state}")]
     WrongState {
@@ -60,6 +72,12 @@ pub enum EngineError {
         alias: String,
         /// Where it is.
         state: State,
+    },
+    /// Somebody removed the sandbox while it was being used.
+    #[error("{alias} was removed meanwhile")]
+    Removed {
+        /// The sandbox.
+        alias: String,
     },
     /// Processes still run in it.
     #[error("cannot {doing} {alias}: {count} processes still run in it")]
@@ -125,6 +143,14 @@ pub enum EngineError {
     Replanned {
         /// The sandbox.
         alias: String,
+    },
+    /// The directory that a sandbox was made from left its place, and nobody has seen it elsewhere.
+    #[error("cannot {doing}: the directory that the sandbox was made from is no longer at {}; if it was moved, run agar where it is now", path.display())]
+    Elsewhere {
+        /// What was asked.
+        doing: &'static str,
+        /// Where it was.
+        path: PathBuf,
     },
     /// A record cannot be understood.
     #[error("the record of {alias} cannot be understood")]
@@ -247,9 +273,12 @@ impl EngineError {
             Self::NoSuchSandbox { .. }
             | Self::Ambiguous { .. }
             | Self::SayWhich { .. }
+            | Self::SayWhichInTrash { .. }
             | Self::NoSuchRun { .. }
             | Self::NoSuchSnapshot { .. }
+            | Self::NoSnapshotYet { .. }
             | Self::WrongState { .. }
+            | Self::Removed { .. }
             | Self::Busy { .. }
             | Self::LeftQueue { .. }
             | Self::Invalid(_)
@@ -260,11 +289,29 @@ impl EngineError {
             | Self::NoSuchSetting { .. }
             | Self::Moved
             | Self::Replanned { .. }
+            | Self::Elsewhere { .. }
             | Self::Record { .. }
             | Self::Mask(_)
             | Self::Io { .. } => None,
         }
     }
+}
+
+/// How a sandbox in this state is brought to one in which more can be done with it.
+fn way_on(alias: &str, state: State) -> Option<Remedy> {
+    let line = match state {
+        State::Paused => format!("agar resume {alias}"),
+        State::Discarded => format!("agar restore --trash {alias}"),
+        State::Creating | State::Running | State::Finished | State::Promoted | State::Collected => {
+            return None;
+        }
+    };
+    Some(typed(line))
+}
+
+/// A way out that is a command to type.
+fn typed(line: String) -> Remedy {
+    Remedy::Command { line }
 }
 
 impl Fault for EngineError {
@@ -276,23 +323,28 @@ impl Fault for EngineError {
             Self::NoSuchSandbox { .. }
             | Self::NoSuchRun { .. }
             | Self::NoSuchSnapshot { .. }
+            | Self::Removed { .. }
+            | Self::NoSnapshotYet { .. }
             | Self::Missing { .. }
             | Self::NoSuchSetting { .. }
             | Self::SayWhich { count: 0 } => Kind::NotFound,
-            Self::Ambiguous { .. } | Self::SayWhich { .. } | Self::Invalid(_) | Self::Mask(_) => {
-                Kind::Invalid
+            Self::Unreadable { source, .. } if source.kind() == ErrorKind::NotFound => {
+                Kind::NotFound
             }
+            Self::Ambiguous { .. }
+            | Self::SayWhich { .. }
+            | Self::SayWhichInTrash { .. }
+            | Self::Unreadable { .. }
+            | Self::Invalid(_)
+            | Self::Mask(_) => Kind::Invalid,
             Self::WrongState { .. }
             | Self::Busy { .. }
             | Self::Moved
             | Self::Replanned { .. }
+            | Self::Elsewhere { .. }
             | Self::AlreadyThere(_) => Kind::Conflict,
             Self::Inside { .. } => Kind::Refused,
             Self::LeftQueue { .. } => Kind::Interrupted,
-            Self::Unreadable { source, .. } if source.kind() == ErrorKind::NotFound => {
-                Kind::NotFound
-            }
-            Self::Unreadable { .. } => Kind::Invalid,
             Self::Io { source, .. } if source.kind() == ErrorKind::StorageFull => Kind::Limit,
             Self::Io { .. }
             | Self::Record { .. }
@@ -339,32 +391,23 @@ impl Fault for EngineError {
             Self::NoSuchSandbox { near: None, .. }
             | Self::Ambiguous { .. }
             | Self::SayWhich { .. } => Some(Remedy::ListSandboxes),
-            Self::Busy { alias, .. } => Some(Remedy::Command {
-                line: format!("agar ps {alias}"),
-            }),
-            Self::NoSuchSnapshot { alias, .. } => Some(Remedy::Command {
-                line: format!("agar snapshots {alias}"),
-            }),
-            Self::WrongState {
-                alias,
-                state: State::Paused,
-                ..
-            } => Some(Remedy::Command {
-                line: format!("agar resume {alias}"),
-            }),
+            Self::SayWhichInTrash { .. } => Some(typed("agar ls --trash".to_owned())),
+            Self::Busy { alias, .. } => Some(typed(format!("agar ps {alias}"))),
+            Self::NoSuchSnapshot { alias, .. } => Some(typed(format!("agar snapshots {alias}"))),
+            Self::NoSnapshotYet { alias } => Some(typed(format!("agar snapshot {alias}"))),
+            Self::WrongState { alias, state, .. } => way_on(alias, *state),
             Self::Moved => Some(Remedy::ApproveSettings),
-            Self::Replanned { alias } => Some(Remedy::Command {
-                line: format!("agar apply {alias} --dry-run"),
-            }),
+            Self::Replanned { alias } => Some(typed(format!("agar apply {alias} --dry-run"))),
             Self::NoSuchSetting { near: None, .. }
             | Self::NoSuchRun { .. }
-            | Self::WrongState { .. }
+            | Self::Removed { .. }
             | Self::LeftQueue { .. }
             | Self::Invalid(_)
             | Self::Missing { .. }
             | Self::Unreadable { .. }
             | Self::AlreadyThere(_)
             | Self::Inside { .. }
+            | Self::Elsewhere { .. }
             | Self::Record { .. }
             | Self::Mask(_)
             | Self::Project(_)

@@ -9,7 +9,7 @@ use crate::changes::kind_word;
 use crate::copy_files::Reach;
 use crate::relay::Source;
 use crate::view::shown;
-use crate::{Engine, EngineError, changes, chore, find};
+use crate::{Engine, EngineError, changes, chore, find, whereabouts};
 use agar_core::run::End;
 use agar_sandbox::layer::{Entry, Kind, Upper, View};
 use serde::{Deserialize, Serialize};
@@ -66,7 +66,7 @@ pub struct LookAnswer {
 pub fn look(engine: &Engine, request: &LookRequest) -> Result<LookAnswer, EngineError> {
     let here = engine.here()?;
     let record = find::sandbox(here, request.sandbox.as_deref())?;
-    let blueprint = changes::kept(&record, "look into")?;
+    let blueprint = whereabouts::inside(here, changes::kept(&record, "look into")?);
     let path = blueprint.root.join(plain(&request.path)?);
     let reach = Reach::into(&blueprint);
     let entry = reach.find(&path)?.ok_or_else(|| EngineError::Missing {
@@ -83,7 +83,7 @@ pub fn look(engine: &Engine, request: &LookRequest) -> Result<LookAnswer, Engine
 pub fn look_at_main(engine: &Engine, request: &LookRequest) -> Result<LookAnswer, EngineError> {
     let here = engine.here()?;
     let record = find::sandbox(here, request.sandbox.as_deref())?;
-    let blueprint = changes::kept(&record, "look into")?;
+    let blueprint = whereabouts::outside(here, changes::kept(&record, "look into")?);
     let below = plain(&request.path)?;
     if below.is_absolute() {
         return Err(EngineError::Invalid(

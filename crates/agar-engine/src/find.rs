@@ -4,6 +4,8 @@ use crate::Engine;
 use crate::blueprint::Blueprint;
 use crate::failure::EngineError;
 use crate::here::Here;
+use crate::turn::Turn;
+use crate::whereabouts;
 use agar_core::state::State;
 use agar_sandbox::project::{self, Project};
 use agar_store::{Lookup, Sandbox, Scope};
@@ -16,8 +18,21 @@ pub(crate) fn sandbox(here: &Here, name: Option<&str>) -> Result<Sandbox, Engine
     }
 }
 
+/// The sandbox of that name in the trash, or whatever else goes by it.
+pub(crate) fn in_trash(here: &Here, name: &str) -> Result<Sandbox, EngineError> {
+    match here.read(|store| store.find_in_trash(name, here.project_id()))? {
+        Lookup::Missing { .. } => named(here, name),
+        found @ (Lookup::Found(_) | Lookup::Ambiguous(_)) => told(name, found),
+    }
+}
+
 fn named(here: &Here, name: &str) -> Result<Sandbox, EngineError> {
-    match here.read(|store| store.find_sandbox(name, here.project_id()))? {
+    let found = here.read(|store| store.find_sandbox(name, here.project_id()))?;
+    told(name, found)
+}
+
+fn told(name: &str, found: Lookup) -> Result<Sandbox, EngineError> {
+    match found {
         Lookup::Found(sandbox) => Ok(*sandbox),
         Lookup::Missing { nearest } => Err(EngineError::NoSuchSandbox {
             name: agar_core::text::printable(name).into_owned(),
@@ -25,8 +40,20 @@ fn named(here: &Here, name: &str) -> Result<Sandbox, EngineError> {
         }),
         Lookup::Ambiguous(sandboxes) => Err(EngineError::Ambiguous {
             name: name.to_owned(),
-            matches: sandboxes.into_iter().map(|sandbox| sandbox.alias).collect(),
+            matches: sandboxes
+                .iter()
+                .map(|sandbox| told_apart(sandbox, &sandboxes))
+                .collect(),
         }),
+    }
+}
+
+/// What tells a sandbox from others: in the trash several may have the same alias.
+fn told_apart(sandbox: &Sandbox, others: &[Sandbox]) -> String {
+    let mut same = others.iter().filter(|it| it.alias == sandbox.alias);
+    match (same.next(), same.next()) {
+        (_, None) => sandbox.alias.clone(),
+        (_, Some(_)) => sandbox.id.to_string(),
     }
 }
 
@@ -37,6 +64,19 @@ fn only(here: &Here) -> Result<Sandbox, EngineError> {
         (None, _) => Err(EngineError::SayWhich { count: 0 }),
         (Some(_), others) => Err(EngineError::SayWhich { count: others + 1 }),
     }
+}
+
+/// Why something could not be done to a sandbox: that it was removed meanwhile, if it was.
+pub(crate) fn unless_removed(here: &Here, found: &Sandbox, error: EngineError) -> EngineError {
+    let is_gone = |state| matches!(state, State::Discarded | State::Collected);
+    // Whoever removes it has the turn until its record says so.
+    drop(Turn::take_if_there(&here.sandbox(found.id)));
+    let now = here.read(|store| store.sandbox(found.id));
+    if !is_gone(found.state) && now.is_ok_and(|now| is_gone(now.state)) {
+        let alias = found.alias.clone();
+        return EngineError::Removed { alias };
+    }
+    error
 }
 
 /// The named ones, or all of the project, or the only one when nothing is said.
@@ -58,9 +98,10 @@ pub(crate) fn project_of(
     here: &Here,
     blueprint: &Blueprint,
 ) -> Result<Project, EngineError> {
+    let root = whereabouts::root_to_write(here, blueprint, "freeze the project")?;
     match here.project(engine) {
-        Ok(known) if known.found.root == blueprint.root => Ok(known.found.clone()),
-        Ok(_) | Err(_) => Ok(project::discover(&blueprint.root, here.around())?),
+        Ok(known) if known.found.root == root => Ok(known.found.clone()),
+        Ok(_) | Err(_) => Ok(project::discover(&root, here.around())?),
     }
 }
 

@@ -69,9 +69,19 @@ pub fn fork(engine: &Engine, request: &ForkRequest) -> Result<ForkAnswer, Engine
     let here = engine.here()?;
     let (sandbox, name) = travel::split(request.source.as_deref().unwrap_or_default());
     let parent = find::sandbox(here, sandbox)?;
+    of_sandbox(engine, here, request, (&parent, name))
+        .map_err(|error| find::unless_removed(here, &parent, error))
+}
+
+fn of_sandbox(
+    engine: &Engine,
+    here: &Here,
+    request: &ForkRequest,
+    (parent, name): (&Sandbox, Option<&str>),
+) -> Result<ForkAnswer, EngineError> {
     let snapshot = match name {
-        Some(_) => travel::find(here, &parent, name)?,
-        None => now(engine, here, &parent)?,
+        Some(_) => travel::find(here, parent, name)?,
+        None => now(engine, here, parent)?,
     };
     loop {
         let parent = here.read(|store| store.sandbox(parent.id))?;

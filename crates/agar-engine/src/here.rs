@@ -3,14 +3,16 @@
 use crate::Engine;
 use crate::failure::EngineError;
 use crate::upkeep::Due;
+use crate::whereabouts::{self, Directory};
 use crate::{sweep, upkeep};
 use agar_core::id::{ProjectId, SandboxId};
 use agar_jail::client::{Keeper, TalkError};
 use agar_sandbox::project::{self, MountTable, Project, StateDir};
 use agar_sandbox::trash::Trash;
 use agar_store::{Place, Reader, Repository, Store, StoreError, Writer};
-use rustix::fs::{AtFlags, CWD, StatxFlags};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, StatxFlags};
 use std::cell::{Ref, RefCell};
+use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
@@ -34,6 +36,8 @@ pub(crate) struct Here {
 pub(crate) struct Known {
     pub(crate) id: ProjectId,
     pub(crate) found: Project,
+    /// What its directory is.
+    pub(crate) directory: Directory,
 }
 
 impl Here {
@@ -60,6 +64,7 @@ impl Here {
                 Some(Known {
                     id: record.id,
                     found,
+                    directory: Directory::from(&place),
                 })
             }
             None => None,
@@ -187,7 +192,7 @@ impl Here {
     /// Where the keeper of a sandbox listens.
     pub(crate) fn socket(engine: &Engine, id: SandboxId) -> PathBuf {
         let name = format!("{id}.sock");
-        let fallback = || PathBuf::from(format!("/tmp/agar-{}", engine.surroundings().uid));
+        let fallback = || fallback_runtime(engine.surroundings().uid);
         let preferred = engine
             .surroundings()
             .runtime_dir
@@ -209,23 +214,53 @@ impl Here {
         let Some(directory) = socket.parent() else {
             return Ok(socket);
         };
-        if is_private(directory, engine.surroundings().uid) {
-            return Ok(socket);
-        }
-        let made = std::fs::DirBuilder::new().mode(0o700).create(directory);
-        if made.is_ok() || is_private(directory, engine.surroundings().uid) {
-            return Ok(socket);
-        }
-        Err(EngineError::Io {
-            doing: format!(
-                "make {} private for the sandbox's socket",
-                directory.display()
-            ),
-            source: made
-                .err()
-                .unwrap_or_else(|| std::io::ErrorKind::PermissionDenied.into()),
-        })
+        make_private(directory, engine.surroundings().uid).map_err(EngineError::io(format!(
+            "make {} private for the sandbox's socket",
+            directory.display()
+        )))?;
+        Ok(socket)
     }
+}
+
+/// Where sockets lie for somebody whose session gives them no place; `doctor` tries its sandboxes
+/// beside them.
+pub(crate) fn fallback_runtime(uid: u32) -> PathBuf {
+    PathBuf::from(format!("/tmp/agar-{uid}"))
+}
+
+/// Makes a directory that only its owner can enter, or makes sure that it is one.
+///
+/// It may lie where everybody can write. One that somebody else made, or a link in its place, is
+/// refused; so is one in which others could have put something.
+pub(crate) fn make_private(directory: &Path, uid: u32) -> io::Result<()> {
+    if is_private(directory, uid) {
+        return Ok(());
+    }
+    let made = std::fs::DirBuilder::new().mode(0o700).create(directory);
+    if made.is_ok() || is_private(directory, uid) {
+        return Ok(());
+    }
+    if close_to_others(directory, uid)? {
+        return Ok(());
+    }
+    Err(made
+        .err()
+        .unwrap_or_else(|| io::ErrorKind::PermissionDenied.into()))
+}
+
+/// Closes a directory of the owner's that others can look into but never could write. Whether it is
+/// one.
+fn close_to_others(directory: &Path, uid: u32) -> io::Result<bool> {
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::RDONLY;
+    let Ok(opened) = rustix::fs::open(directory, flags, Mode::empty()) else {
+        return Ok(false);
+    };
+    let status = rustix::fs::fstat(&opened)?;
+    if status.st_uid != uid || status.st_mode & 0o7022 != 0 {
+        return Ok(false);
+    }
+    rustix::fs::fchmod(&opened, Mode::RWXU)?;
+    Ok(true)
 }
 
 fn around(engine: &Engine) -> Result<project::Surroundings, EngineError> {
@@ -273,9 +308,7 @@ fn place(project: &Project) -> Place {
 
 fn born(path: &Path) -> Option<i64> {
     let status = rustix::fs::statx(CWD, path, AtFlags::empty(), StatxFlags::BTIME).ok()?;
-    let known = StatxFlags::from_bits_retain(status.stx_mask).contains(StatxFlags::BTIME);
-    let birth = status.stx_btime;
-    known.then_some(birth.tv_sec.checked_mul(1_000_000_000)? + i64::from(birth.tv_nsec))
+    whereabouts::born(&status)
 }
 
 fn is_own(path: &Path, uid: u32) -> bool {
@@ -287,4 +320,44 @@ fn is_private(path: &Path, uid: u32) -> bool {
     path.symlink_metadata().is_ok_and(|metadata| {
         metadata.is_dir() && metadata.uid() == uid && metadata.mode() & 0o7777 == 0o700
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    fn mode(path: &Path) -> u32 {
+        path.symlink_metadata().unwrap().mode() & 0o7777
+    }
+
+    #[test]
+    fn a_place_for_sockets_is_private_whoever_made_it() {
+        let base = tempfile::tempdir().unwrap();
+        let uid = rustix::process::getuid().as_raw();
+        let place = base.path().join("agar");
+        make_private(&place, uid).unwrap();
+        assert_eq!(mode(&place), 0o700);
+        // Others could look, but never write: it is closed and used.
+        fs_err::set_permissions(&place, std::fs::Permissions::from_mode(0o755)).unwrap();
+        make_private(&place, uid).unwrap();
+        assert_eq!(mode(&place), 0o700);
+    }
+
+    #[test]
+    fn a_place_that_others_had_a_hand_in_is_refused_and_left_as_it_is() {
+        let base = tempfile::tempdir().unwrap();
+        let uid = rustix::process::getuid().as_raw();
+        let open = base.path().join("open");
+        fs_err::create_dir(&open).unwrap();
+        fs_err::set_permissions(&open, std::fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(make_private(&open, uid).is_err());
+        assert_eq!(mode(&open), 0o777);
+        let private = base.path().join("private");
+        make_private(&private, uid).unwrap();
+        assert!(make_private(&private, uid + 1).is_err(), "somebody else's");
+        let link = base.path().join("link");
+        fs_err::os::unix::fs::symlink(&private, &link).unwrap();
+        assert!(make_private(&link, uid).is_err(), "a link");
+    }
 }

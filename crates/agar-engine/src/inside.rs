@@ -7,6 +7,7 @@ use crate::here::{Here, Known};
 use crate::keys;
 use crate::options::{Command, SandboxOptions};
 use crate::settings::hidden_in_home;
+use crate::whereabouts;
 use crate::wishes::Wishes;
 use agar_core::environment;
 use agar_core::mask::{Entry, MaskRules};
@@ -26,7 +27,10 @@ pub(crate) fn directory(engine: &Engine, blueprint: &Blueprint, asked: Option<&P
         None => cwd.clone(),
     };
     // A directory that exists only inside cannot be resolved out here, and is used as it is.
-    let real = wanted.canonicalize().unwrap_or(wanted);
+    let mut real = wanted.canonicalize().unwrap_or(wanted);
+    if let Ok(here) = engine.here() {
+        whereabouts::enter(here, blueprint, &mut real);
+    }
     let real = if asked.is_none() && is_fresh(&real, blueprint) {
         blueprint.root.clone()
     } else {

@@ -4,7 +4,7 @@ use crate::blueprint::Blueprint;
 use crate::events::JournalEvent;
 use crate::here::Here;
 use crate::view::{self, shown};
-use crate::{Engine, EngineError, RunView, SandboxView};
+use crate::{Engine, EngineError, LineageView, RunView, SandboxView};
 use crate::{find, inside, layers};
 use agar_core::seam::Timestamp;
 use agar_sandbox::stack::Stack;
@@ -91,6 +91,21 @@ pub fn summary(engine: &Engine, name: &str) -> Result<SandboxView, EngineError> 
     let here = engine.here()?;
     let record = find::sandbox(here, Some(name))?;
     view::sandbox(here, &record)
+}
+
+/// What a fork began as, by name: `calm-fern@s1`. Of what is gone as much as is still known.
+pub fn origin(engine: &Engine, lineage: &LineageView) -> Result<String, EngineError> {
+    let here = engine.here()?;
+    let parent = here.read(|store| store.sandbox(lineage.parent));
+    let parent = parent.map_or_else(|_| lineage.parent.to_string(), |parent| parent.alias);
+    let snapshot = match lineage.snapshot {
+        Some(id) => here.read(|store| store.snapshot(id)).ok(),
+        None => None,
+    };
+    Ok(match snapshot {
+        Some(snapshot) => format!("{parent}@{}", snapshot.name),
+        None => parent,
+    })
 }
 
 fn stack(stack: &Stack) -> StackView {

@@ -8,7 +8,7 @@ use agar_core::id::SandboxId;
 use agar_core::state::Event;
 use agar_core::walls::Tier;
 use agar_sandbox::base::{PrepareError, Prepared};
-use agar_sandbox::change::{ChangeSet, Copied, Options};
+use agar_sandbox::change::{Change, ChangeSet, Copied, Options};
 use agar_sandbox::copy::Fidelity;
 use agar_sandbox::snapshot;
 pub(crate) use agar_sandbox::snapshot::make_private;
@@ -181,28 +181,56 @@ pub(crate) fn renew_work(here: &Here, stacks: &[Stack]) -> Result<(), EngineErro
 ///
 /// What cannot be told counts as a change: this decides what is kept.
 pub(crate) fn has_changes(blueprint: &Blueprint) -> bool {
-    let written: Vec<Stack> = blueprint
-        .stacks
-        .iter()
-        .filter(|stack| stack.role == Role::Project)
-        .filter(|stack| !stack.kept.is_empty() || !is_empty(&stack.upper))
-        .cloned()
-        .collect();
+    differs(blueprint, |role| role == Role::Project)
+}
+
+/// The same of everything that a person is shown as changed, outside the project, too.
+pub(crate) fn has_changes_anywhere(blueprint: &Blueprint) -> bool {
+    differs(blueprint, |role| role != Role::Bulk)
+}
+
+fn differs(blueprint: &Blueprint, counts: fn(Role) -> bool) -> bool {
+    let written = written(blueprint, counts);
     if written.is_empty() {
         return false;
     }
+    change_set(blueprint, &written).is_none_or(|set| {
+        let told = set.repositories.iter();
+        let mut told = told.filter(|it| it.deleted || !it.refs.is_empty());
+        !set.unread.is_empty()
+            || set.project.iter().chain(&set.outside).any(is_work)
+            || told.next().is_some()
+    })
+}
+
+/// Whether a change counts. What a sandbox could not see is somebody else's outside the project.
+pub(crate) fn is_work(change: &Change) -> bool {
+    !change.role.is_outside() || !change.masked
+}
+
+/// The trees of these roles that something was written to.
+pub(crate) fn written(blueprint: &Blueprint, counts: fn(Role) -> bool) -> Vec<Stack> {
+    blueprint
+        .stacks
+        .iter()
+        .filter(|stack| counts(stack.role))
+        .filter(|stack| !stack.kept.is_empty() || !is_empty(&stack.upper))
+        .cloned()
+        .collect()
+}
+
+/// What changed in some trees of a sandbox, path by path; nothing if that cannot be told.
+pub(crate) fn change_set(blueprint: &Blueprint, stacks: &[Stack]) -> Option<ChangeSet> {
+    let masked = |path: &Path| blueprint.masks.iter().any(|mask| path == mask);
     let copied = blueprint.copied();
     let options = Options {
+        masked: Some(&masked),
         copied: copied.as_ref(),
         renames: false,
         lines: false,
         ..Options::default()
     };
-    ChangeSet::compute(&written, &options).map_or(true, |set| {
-        let told = set.repositories.iter();
-        let mut told = told.filter(|it| it.deleted || !it.refs.is_empty());
-        !set.project.is_empty() || !set.unread.is_empty() || told.next().is_some()
-    })
+    ChangeSet::compute(stacks, &options).ok()
 }
 
 pub(crate) fn is_empty(directory: &Path) -> bool {

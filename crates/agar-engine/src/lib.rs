@@ -12,6 +12,7 @@ pub mod apply;
 pub mod approve;
 pub mod attach;
 pub mod attempt;
+mod attended;
 pub mod batch;
 mod beneath;
 mod blueprint;
@@ -78,9 +79,11 @@ pub mod trouble;
 pub mod try_change;
 mod turn;
 pub mod undo;
+mod unpromoted;
 pub mod upkeep;
 pub mod use_cases;
 mod view;
+mod whereabouts;
 mod wishes;
 
 /// Has a program that lives for a moment keep the memory that it has.

@@ -3,7 +3,7 @@
 use crate::blueprint::Blueprint;
 use crate::here::Here;
 use crate::{Engine, EngineError, RunView, SandboxView};
-use crate::{changes, layers, processes, view};
+use crate::{changes, layers, processes, view, whereabouts};
 use agar_core::id::{ProjectId, SandboxId};
 use agar_core::state::State;
 use agar_store::{Order, Page, Sandbox};
@@ -152,10 +152,13 @@ fn listed(
         here.read(|store| Ok((store.run_count(record.id)?, store.latest_run(record.id)?)))?;
     let alive = matches!(record.state, State::Running | State::Paused);
     let used = (alive && look != Look::Record).then(|| processes::used(engine, here, record));
+    let used = used.flatten();
     let counted = record.state.has_layers() && look == Look::Changes;
     Ok(Listed {
         sandbox: view::sandbox_with(record, &blueprint, runs),
-        changed_files: counted.then(|| changes::count(&blueprint)).flatten(),
+        changed_files: counted
+            .then(|| changes::count(&whereabouts::outside(here, blueprint)))
+            .flatten(),
         last_run: last.as_ref().map(view::run),
         cpu_percent: used.map(|used| used.cpu_percent),
         memory_bytes: used.map(|used| used.memory_bytes),

@@ -32,6 +32,9 @@ use stock::Stock;
 /// A jail shows what was mounted on the machine when it was built; an older one is built anew.
 const AGE_MAX: Duration = Duration::from_mins(5);
 
+/// How long somebody who asks is given to have their sandbox before the next jail is built beside them.
+const PATIENCE: Duration = Duration::from_millis(50);
+
 /// Jails of one project that stand before anybody asks for them.
 #[derive(Debug)]
 pub struct Pool {
@@ -57,7 +60,25 @@ struct Shared {
 #[derive(Debug)]
 struct State {
     stock: Stock<SandboxOptions, Spare>,
+    /// How many are being given a sandbox at this moment.
+    asking: usize,
     ended: bool,
+}
+
+/// Somebody who asks for a sandbox, until they have it.
+struct Asking<'a>(&'a Shared);
+
+impl<'a> Asking<'a> {
+    fn begin(shared: &'a Shared) -> Self {
+        shared.lock().asking += 1;
+        Self(shared)
+    }
+}
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        self.0.change(|state| state.asking -= 1);
+    }
 }
 
 /// A jail that waits.
@@ -79,6 +100,14 @@ impl Shared {
         waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
+    /// Waits until nobody is being given a sandbox, but not for ever: under a steady stream of requests
+    /// there is always somebody.
+    fn let_go_first<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        let others = |state: &mut State| state.asking > 0 && !state.ended;
+        let waited = self.changed.wait_timeout_while(state, PATIENCE, others);
+        waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+
     fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
         let changed = change(&mut self.lock());
         self.changed.notify_all();
@@ -93,6 +122,7 @@ impl Pool {
         let shared = Arc::new(Shared {
             state: Mutex::new(State {
                 stock: Stock::new(jails_max),
+                asking: 0,
                 ended: false,
             }),
             changed: Condvar::new(),
@@ -110,6 +140,7 @@ impl Pool {
 
     /// Makes a sandbox, around which a jail stands already if the pool has one that fits.
     pub fn create(&self, engine: &Engine, request: &CreateRequest) -> Result<Pooled, EngineError> {
+        let _asking = Asking::begin(&self.shared);
         let here = engine.here()?;
         let key = key(&request.options)?;
         while let Some(spare) = self.take(&key, &request.options) {
@@ -242,7 +273,7 @@ fn build(shared: &Shared, surroundings: Surroundings) {
         return;
     };
     loop {
-        let mut state = shared.lock();
+        let mut state = shared.let_go_first(shared.lock());
         state.stock.expire(|spare| spare.built.elapsed() >= AGE_MAX);
         if state.ended {
             state.stock.end();

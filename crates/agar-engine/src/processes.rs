@@ -3,6 +3,7 @@
 use crate::here::Here;
 use crate::{Engine, EngineError};
 use crate::{find, view};
+use agar_jail::client::Keeper;
 use agar_store::{Sandbox, Scope};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -59,7 +60,8 @@ pub fn processes(
     };
     let processes = sandboxes
         .iter()
-        .flat_map(|sandbox| inside(engine, here, sandbox))
+        .filter_map(|sandbox| inside(engine, here, sandbox))
+        .flatten()
         .collect();
     Ok(ProcessesAnswer { processes })
 }
@@ -75,25 +77,34 @@ pub(crate) struct Used {
     pub(crate) cpu_ms: u64,
 }
 
-/// Sums up what runs in a sandbox.
-pub(crate) fn used(engine: &Engine, here: &Here, sandbox: &Sandbox) -> Used {
-    let processes = inside(engine, here, sandbox);
+/// Sums up what runs in a sandbox; nothing if its keeper does not answer.
+pub(crate) fn used(engine: &Engine, here: &Here, sandbox: &Sandbox) -> Option<Used> {
+    let processes = inside(engine, here, sandbox)?;
     let age_ms = processes.iter().map(|it| it.age_ms).max().unwrap_or(0);
     let cpu_ms: u64 = processes.iter().map(|it| it.cpu_ms).sum();
     let percent = (cpu_ms * 100).checked_div(age_ms).unwrap_or(0);
-    Used {
+    Some(Used {
         cpu_percent: u32::try_from(percent).unwrap_or(u32::MAX),
         memory_bytes: processes.iter().map(|it| it.memory_bytes).sum(),
         cpu_ms,
-    }
+    })
 }
 
-/// The processes of commands in a sandbox: everything below its init, which is agar's own.
-fn inside(engine: &Engine, here: &Here, sandbox: &Sandbox) -> Vec<ProcessView> {
-    let status = here.keeper(engine, sandbox.id).and_then(|it| it.status());
-    // A jail that ended a moment ago has no processes.
-    let Ok(status) = status else {
-        return Vec::new();
+/// The processes of commands in a sandbox: everything below its init, which is agar's own. Nothing if
+/// its keeper does not answer, which is said.
+fn inside(engine: &Engine, here: &Here, sandbox: &Sandbox) -> Option<Vec<ProcessView>> {
+    let status = here
+        .keeper(engine, sandbox.id)
+        .and_then(Keeper::status_soon);
+    let status = match status {
+        Ok(status) => status,
+        Err(error) if error.is_silent() => {
+            let words = format!("the keeper of {} does not answer", sandbox.alias);
+            engine.surroundings().progress.told("silent", &words);
+            return None;
+        }
+        // A jail that ended a moment ago has no processes.
+        Err(_) => return Some(Vec::new()),
     };
     let uptime_ms = uptime_ms();
     let mut found = Vec::new();
@@ -103,7 +114,7 @@ fn inside(engine: &Engine, here: &Here, sandbox: &Sandbox) -> Vec<ProcessView> {
         found.extend(look(pid, &sandbox.alias, uptime_ms));
     }
     found.sort_by_key(|process| process.pid);
-    found
+    Some(found)
 }
 
 fn children(pid: u32) -> Vec<u32> {

@@ -175,6 +175,14 @@ const fn merge(planned: &Planned) -> Merge {
     }
 }
 
+/// Says where changes to a project go, if that is not where the caller stands.
+pub(crate) fn where_else(here: &Here, root: &Path) -> Vec<String> {
+    let there =
+        root == Path::new("/") || here.known().is_some_and(|known| known.found.root == root);
+    let note = || format!("the project of this sandbox is at {}", shown(root));
+    (!there).then(note).into_iter().collect()
+}
+
 /// A short name for a promotion that people can type.
 pub(crate) fn short(id: PromotionId) -> String {
     id.to_string().chars().take(13).collect()

@@ -7,7 +7,7 @@ use crate::failure::EngineError;
 use crate::here::Here;
 use crate::remove::{self, RemovedView};
 use crate::wishes::{self, GRACE_MS};
-use crate::{Engine, layers, raise, travel};
+use crate::{Engine, layers, raise, travel, unpromoted};
 use agar_core::fault::{Fault as _, Kind};
 use agar_core::id::ProjectId;
 use agar_core::seam::Timestamp;
@@ -27,9 +27,10 @@ use std::collections::BTreeSet;
 pub struct PruneRequest {
     /// Remove sandboxes that nothing happened to for this long.
     pub idle_ms: Option<u64>,
-    /// Keep at least this many of the newest.
+    /// Keep at least this many of the newest of each project.
     pub keep_last: Option<usize>,
-    /// Remove the oldest until all sandboxes together are at most this large.
+    /// Remove the oldest until all sandboxes together are at most this large, but for those that
+    /// `keep_last` keeps.
     pub disk_budget: Option<Bytes>,
     /// Of every project, not only the caller's.
     pub everywhere: bool,
@@ -114,7 +115,10 @@ pub(crate) fn sandboxes(
         dry_run: request.dry_run,
         ..PruneAnswer::default()
     };
-    for (id, fate) in choose::choose(&candidates, &rules, engine.now()) {
+    // Somebody who names a size for every project means all of them together.
+    let over_all = request.disk_budget.filter(|_| project.is_none());
+    let over_all = over_all.map(|it| it.0);
+    for (id, fate) in choose::choose(&candidates, &rules, over_all, engine.now()) {
         let found = records.iter().zip(&candidates).find(|(it, _)| it.id == id);
         if let Some((record, candidate)) = found {
             settle(engine, here, (record, candidate, fate), &mut answer)?;
@@ -125,11 +129,19 @@ pub(crate) fn sandboxes(
 
 fn rules(request: &PruneRequest, cleanup: Cleanup) -> Rules {
     let keep_last = usize::try_from(cleanup.keep_last).unwrap_or(usize::MAX);
+    // A size that somebody asks for is meant, unless they say beside it what is kept.
+    let over_budget = match (request.keep_last, request.disk_budget) {
+        (Some(asked), _) => asked,
+        (None, Some(_)) => 0,
+        (None, None) => keep_last,
+    };
     Rules {
         idle_ms: request.idle_ms.or(cleanup.idle_ms).unwrap_or(u64::MAX),
         keep_last: request.keep_last.unwrap_or(keep_last),
         disk_budget: request.disk_budget.or(cleanup.disk_budget).map(|it| it.0),
-        grace_ms: if request.empty_trash { 0 } else { GRACE_MS },
+        keep_last_over_budget: over_budget,
+        grace_ms: GRACE_MS,
+        empty_trash: request.empty_trash,
     }
 }
 
@@ -178,7 +190,7 @@ fn settle(
         return Ok(());
     }
     let in_trash = if answer.dry_run {
-        Some(remove::is_unpromoted(record)?)
+        Some(unpromoted::is_unpromoted(here, record)?)
     } else {
         match remove::give_up_unchanged(engine, here, record) {
             Ok(given_up) => given_up,

@@ -7,7 +7,7 @@ use crate::here::Here;
 use crate::options::SandboxOptions;
 use crate::snapshot::settled;
 use crate::turn::Turn;
-use crate::{Engine, layers, sweep};
+use crate::{Engine, layers, sweep, whereabouts};
 use agar_core::fault::{Fault as _, Kind};
 use agar_core::id::SandboxId;
 use agar_core::limits::Limits;
@@ -89,7 +89,7 @@ fn prepare(engine: &Engine, program: &Path, ahead: Ahead<'_>) -> Result<Waiting,
 fn staging(state: &StateDir) -> std::io::Result<PathBuf> {
     let place = state.path().join("staging");
     let staging = place.join("root");
-    [&place, &staging, &place.join("mask")]
+    [&place, &staging, &place.join("mask"), &place.join("fresh")]
         .into_iter()
         .try_for_each(|path| layers::make_private(path))?;
     Ok(staging)
@@ -115,7 +115,10 @@ pub(crate) fn plan(
         },
         monitor: blueprint.monitor,
         overlays: match blueprint.copy {
-            None => blueprint.stacks.iter().map(overlay).collect(),
+            None => whereabouts::stacks(here, blueprint)?
+                .iter()
+                .map(overlay)
+                .collect(),
             Some(_) => Vec::new(),
         },
         copies: blueprint
@@ -243,9 +246,18 @@ pub(crate) fn up(engine: &Engine, here: &Here, record: Sandbox) -> Result<Up, En
             started: false,
         });
     }
-    // Somebody else may be putting it up at this moment.
+    up_in_turn(engine, here, &record)
+}
+
+/// The same for whoever cannot rely on what a moment ago was there: somebody else may be putting the
+/// jail up or taking it down.
+pub(crate) fn up_in_turn(
+    engine: &Engine,
+    here: &Here,
+    record: &Sandbox,
+) -> Result<Up, EngineError> {
     let turn = Turn::take(&here.sandbox(record.id))?;
-    let record = settled(engine, here, &record)?;
+    let record = settled(engine, here, record)?;
     let up = match record.state {
         State::Running => match here.keeper(engine, record.id) {
             Ok(keeper) => Up {
@@ -375,15 +387,23 @@ pub(crate) fn abandon(engine: &Engine, here: &Here, id: SandboxId) -> Result<(),
 /// Whether something runs in a sandbox, or somebody looks into it. In doubt it is.
 pub(crate) fn is_busy(engine: &Engine, here: &Here, id: SandboxId) -> bool {
     here.keeper(engine, id)
-        .and_then(|keeper| keeper.status())
+        .and_then(Keeper::status_soon)
         .map_or(true, |status| {
             status.processes > 0 || !status.runs.is_empty() || status.terminal.is_some()
         })
 }
 
-/// How many processes of commands are alive in a sandbox.
-pub(crate) fn processes_inside(engine: &Engine, here: &Here, id: SandboxId) -> u32 {
-    here.keeper(engine, id)
-        .and_then(|keeper| keeper.status())
-        .map_or(0, |status| status.processes)
+/// How many processes of commands are alive in a sandbox. Who does not say is not taken for idle.
+pub(crate) fn processes_inside(
+    engine: &Engine,
+    here: &Here,
+    id: SandboxId,
+) -> Result<u32, EngineError> {
+    let keeper = here.keeper(engine, id);
+    match keeper.and_then(Keeper::status_soon) {
+        Ok(status) => Ok(status.processes),
+        Err(error) if error.is_silent() => Err(error.into()),
+        // A jail that ended a moment ago has no processes.
+        Err(_) => Ok(0),
+    }
 }

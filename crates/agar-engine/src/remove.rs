@@ -1,15 +1,16 @@
 //! Gives sandboxes up.
 
 use crate::alive::{Mark, Stay};
-use crate::blueprint::Blueprint;
 use crate::here::Here;
 use crate::turn::Turn;
+use crate::unpromoted::is_unpromoted;
 use crate::{Engine, EngineError};
-use crate::{experiment, find, layers, raise, snapshot, travel};
+use crate::{experiment, find, layers, raise, snapshot, travel, whereabouts};
 use agar_core::id::SandboxId;
 use agar_core::state::{Event, State};
 use agar_store::Sandbox;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// Asks for sandboxes to be removed.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -39,7 +40,8 @@ pub struct RemovedView {
     pub disk_bytes: Option<u64>,
     /// For how long nothing had happened to it, where that mattered.
     pub idle_ms: Option<u64>,
-    /// Why: `asked`, `idle`, `time to live over`, `over the disk budget`, `grace period over`.
+    /// Why: `asked`, `idle`, `time to live over`, `over the disk budget`, `grace period over`,
+    /// `trash emptied`.
     pub why: String,
 }
 
@@ -60,7 +62,8 @@ pub fn remove(engine: &Engine, request: &RemoveRequest) -> Result<RemoveAnswer, 
         .sandboxes
         .iter()
         .partition(|name| name.contains('@'));
-    let records = match (request.all, names.as_slice()) {
+    let points: BTreeSet<&String> = points.into_iter().collect();
+    let mut records = match (request.all, names.as_slice()) {
         (true, _) => find::of_project(here)?,
         (false, []) if points.is_empty() => vec![find::sandbox(here, None)?],
         (false, names) => names
@@ -68,6 +71,9 @@ pub fn remove(engine: &Engine, request: &RemoveRequest) -> Result<RemoveAnswer, 
             .map(|name| find::sandbox(here, Some(name)))
             .collect::<Result<_, _>>()?,
     };
+    // One that was named twice is removed once.
+    let mut seen = BTreeSet::new();
+    records.retain(|record| seen.insert(record.id));
     if let Some(gone) = records.iter().find(|it| it.state == State::Collected) {
         return Err(EngineError::WrongState {
             doing: "remove",
@@ -85,7 +91,8 @@ pub fn remove(engine: &Engine, request: &RemoveRequest) -> Result<RemoveAnswer, 
         removed.push(forget(engine, here, name)?);
     }
     for record in &records {
-        let given_up = || Blueprint::of(record).is_ok_and(|it| layers::has_changes(&it));
+        let given_up =
+            || whereabouts::outside_of(here, record).is_ok_and(|it| layers::has_changes(&it));
         if record.state == State::Finished && given_up() {
             // Trouble with memory does not keep a sandbox alive.
             let decision = (false, request.feedback.as_deref());
@@ -117,7 +124,7 @@ fn forget(engine: &Engine, here: &Here, name: &str) -> Result<RemovedView, Engin
 
 fn refuse_busy(engine: &Engine, here: &Here, record: &Sandbox) -> Result<(), EngineError> {
     let count = if record.state.is_alive() {
-        raise::processes_inside(engine, here, record.id)
+        raise::processes_inside(engine, here, record.id)?
     } else {
         0
     };
@@ -131,19 +138,54 @@ fn refuse_busy(engine: &Engine, here: &Here, record: &Sandbox) -> Result<(), Eng
     })
 }
 
-/// Ends one sandbox and gives it up.
+/// Ends one sandbox and gives it up. What is in the trash stays there: only emptying it, or the end of
+/// the grace period, deletes.
 fn give_up(engine: &Engine, here: &Here, record: &Sandbox) -> Result<RemovedView, EngineError> {
-    let record = raise::down(engine, here, record)?;
-    let in_trash = give_up_unchanged(engine, here, &record)?;
-    Ok(RemovedView {
-        id: record.id,
-        alias: record.alias,
-        in_trash: in_trash.unwrap_or(false),
-        disk_bytes: None,
-        idle_ms: None,
-        why: "asked".to_owned(),
+    for _ in 0..TRIES_MAX {
+        if let Some(in_trash) = try_to_give_up(engine, here, record)? {
+            return Ok(RemovedView {
+                id: record.id,
+                alias: record.alias.clone(),
+                in_trash,
+                disk_bytes: None,
+                idle_ms: None,
+                why: "asked".to_owned(),
+            });
+        }
+    }
+    let now = here.read(|store| store.sandbox(record.id))?;
+    Err(EngineError::WrongState {
+        doing: "remove",
+        alias: now.alias,
+        state: now.state,
     })
 }
+
+/// The same in one turn: whoever came in between would put its jail up again. Whether it is in the
+/// trash; nothing if it changed meanwhile.
+fn try_to_give_up(
+    engine: &Engine,
+    here: &Here,
+    record: &Sandbox,
+) -> Result<Option<bool>, EngineError> {
+    let turn = Turn::take_if_there(&here.sandbox(record.id))?;
+    let current = match &turn {
+        Some(_) => raise::down_in_turn(engine, here, record)?,
+        None => here.read(|store| store.sandbox(record.id))?,
+    };
+    match (current.state, &turn) {
+        (State::Collected, _) => Ok(Some(false)),
+        (_, None) => give_up_missing(engine, here, record),
+        (State::Discarded, Some(_)) => Ok(Some(true)),
+        (
+            State::Creating | State::Running | State::Paused | State::Finished | State::Promoted,
+            Some(_),
+        ) => give_up_in_turn(engine, here, &current),
+    }
+}
+
+/// How often a sandbox is given up that somebody else uses or removes at the same moment.
+const TRIES_MAX: u32 = 16;
 
 /// Gives up a sandbox that has no jail, if it still is as this record says: to the trash if it
 /// holds changes that were never applied, for good otherwise. Whether it is in the trash; nothing if
@@ -153,14 +195,23 @@ pub(crate) fn give_up_unchanged(
     here: &Here,
     record: &Sandbox,
 ) -> Result<Option<bool>, EngineError> {
-    let Some(_turn) = Turn::take_if_there(&here.sandbox(record.id))? else {
-        return Ok(None);
-    };
+    match Turn::take_if_there(&here.sandbox(record.id))? {
+        Some(_turn) => give_up_in_turn(engine, here, record),
+        None => give_up_missing(engine, here, record),
+    }
+}
+
+/// The same for whoever has the turn.
+fn give_up_in_turn(
+    engine: &Engine,
+    here: &Here,
+    record: &Sandbox,
+) -> Result<Option<bool>, EngineError> {
     let current = here.read(|store| store.sandbox(record.id))?;
     if (current.state, current.updated) != (record.state, record.updated) {
         return Ok(None);
     }
-    let unpromoted = is_unpromoted(&current)?;
+    let unpromoted = is_unpromoted(here, &current)?;
     here.state.spend_reserve();
     if unpromoted {
         here.write(|store| store.advance_sandbox(record.id, Event::Discard, engine.now()))?;
@@ -174,7 +225,21 @@ pub(crate) fn give_up_unchanged(
     Ok(Some(unpromoted))
 }
 
-/// Whether giving a sandbox up would lose changes that were never applied.
-pub(crate) fn is_unpromoted(record: &Sandbox) -> Result<bool, EngineError> {
-    Ok(record.state == State::Finished && layers::has_changes(&Blueprint::of(record)?))
+/// Gives up a sandbox whose directory is gone: nothing of it is left but the record. One that another
+/// command collects is on record as that before its directory goes.
+fn give_up_missing(
+    engine: &Engine,
+    here: &Here,
+    record: &Sandbox,
+) -> Result<Option<bool>, EngineError> {
+    let current = here.read(|store| store.sandbox(record.id))?;
+    match current.state {
+        // Whoever makes it is about to make the directory, or died and is swept up after.
+        State::Creating | State::Collected => return Ok(None),
+        State::Running | State::Paused => drop(raise::down_in_turn(engine, here, &current)?),
+        State::Finished | State::Promoted | State::Discarded => {}
+    }
+    here.state.spend_reserve();
+    layers::collect(engine, here, record.id)?;
+    Ok(Some(false))
 }

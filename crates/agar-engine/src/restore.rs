@@ -110,7 +110,7 @@ pub(crate) fn return_to(
         Ok(Force::Ended { ended }) => (ended, true),
         Ok(Force::Busy) => {
             note.withdraw(engine, here, record)?;
-            let count = raise::processes_inside(engine, here, record.id);
+            let count = raise::processes_inside(engine, here, record.id)?;
             return Err(EngineError::Busy {
                 doing: "restore",
                 alias: record.alias.clone(),

@@ -125,6 +125,8 @@ pub trait Progress: Send + Sync {
     /// The caller waits for its turn, at this position, behind so many that run at once. Called when
     /// the position changes.
     fn queued(&self, position: u64, at_once: u64);
+    /// Something that nobody asked about: what sort of thing in a word, and what in some.
+    fn told(&self, what: &str, words: &str);
 }
 
 /// Hears nothing.
@@ -135,6 +137,7 @@ impl Progress for Quiet {
     fn step(&self, _step: Step<'_>) {}
     fn end(&self) {}
     fn queued(&self, _position: u64, _at_once: u64) {}
+    fn told(&self, _what: &str, _words: &str) {}
 }
 
 /// Starts work that nobody waits for.

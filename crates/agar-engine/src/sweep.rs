@@ -4,18 +4,17 @@
 //! found again by the next command, so no failure here stands in a person's way.
 
 use crate::alive::{self, Behind, Found, Stay, Vacant};
-use crate::blueprint::Blueprint;
 use crate::failure::EngineError;
 use crate::here::Here;
 use crate::turn::Turn;
 use crate::view::RunNotes;
-use crate::{Engine, layers, promotion, travel};
+use crate::{Engine, attended, layers, promotion, travel, whereabouts};
 use agar_core::fault::{Fault as _, Kind};
 use agar_core::id::SandboxId;
 use agar_core::run::{End, Usage};
 use agar_core::state::{Event, State};
 use agar_jail::report::RunReport;
-use agar_store::{Run, RunEnd, Sandbox, StoreError};
+use agar_store::{Run, RunEnd, Sandbox, StoreError, Writer};
 use rustix::fs::{Mode, OFlags};
 use std::os::fd::AsFd as _;
 use std::path::Path;
@@ -40,6 +39,7 @@ pub(crate) fn sweep(engine: &Engine, here: &Here) -> Result<(), EngineError> {
         // The next command tries again.
         drop(settle(engine, here, mark));
     }
+    attended::conclude_all(engine, here, &marks);
     // They are in the order of their ids.
     let unmarked = |id: &SandboxId| marks.binary_search_by_key(id, |mark| mark.id).is_err();
     clear_sockets(engine, here, sockets.into_iter().filter(unmarked));
@@ -175,12 +175,15 @@ fn clear(engine: &Engine, here: &Here, mark: &Found, vacant: Vacant) -> Result<(
             here.throw_away(&directory)?;
         }
         Ok(record) if record.state.is_alive() => {
+            let debts = attended::debts(here, id)?;
             end_lost_runs(engine, here, id)?;
-            let blueprint = Blueprint::of(&record)?;
+            let blueprint = whereabouts::outside_of(here, &record)?;
             let removable = mark.stay == Stay::OneRun && !layers::has_changes(&blueprint);
             here.write(|store| store.advance_sandbox(id, Event::Finish, engine.now()))?;
             if removable {
                 layers::collect(engine, here, id)?;
+            } else {
+                attended::settle(engine, here, &debts)?;
             }
         }
         Ok(record) if record.state == State::Collected => travel::dispose(engine, here, id)?,
@@ -237,29 +240,33 @@ pub(crate) fn end_lost_runs(
         for run in &lost {
             let report = read_report(&directory, run.number);
             let notes = report.as_ref().map(RunNotes::of).unwrap_or_default();
-            let notes = serde_json::to_string(&notes).ok();
-            let end = report
-                .as_ref()
-                .map_or(End::Lost, |report| report.end.clone());
-            let ended = RunEnd {
-                end: &end,
-                usage: report
-                    .as_ref()
-                    .map_or_else(Usage::default, |report| report.usage),
-                report: notes.as_deref(),
-                log_bytes: run_directory(&directory, run.number)
-                    .join("output")
-                    .metadata()
-                    .map_or(0, |metadata| metadata.len()),
-            };
-            match store.end_run(id, run.number, &ended, engine.now()) {
-                // Whoever had asked for it heard of its end, too, and wrote it down first.
-                Ok(()) | Err(StoreError::RunEnded { .. }) => {}
-                Err(error) => return Err(error),
-            }
+            write_end(engine, store, run, (&directory, report.as_ref(), &notes))?;
         }
         Ok(())
     })
+}
+
+/// Writes down the end of a run for whoever had asked for it.
+pub(crate) fn write_end(
+    engine: &Engine,
+    store: &Writer<'_>,
+    run: &Run,
+    (sandbox, report, notes): (&Path, Option<&RunReport>, &RunNotes),
+) -> Result<(), StoreError> {
+    let notes = serde_json::to_string(notes).ok();
+    let end = report.map_or(End::Lost, |report| report.end.clone());
+    let output = run_directory(sandbox, run.number).join("output");
+    let ended = RunEnd {
+        end: &end,
+        usage: report.map_or_else(Usage::default, |report| report.usage),
+        report: notes.as_deref(),
+        log_bytes: output.metadata().map_or(0, |metadata| metadata.len()),
+    };
+    match store.end_run(run.sandbox, run.number, &ended, engine.now()) {
+        // They heard of its end, too, and wrote it down first.
+        Ok(()) | Err(StoreError::RunEnded { .. }) => Ok(()),
+        Err(error) => Err(error),
+    }
 }
 
 /// Where the record of a run lies.

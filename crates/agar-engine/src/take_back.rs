@@ -7,7 +7,7 @@ use crate::here::Here;
 use crate::turn::Turn;
 use crate::{Engine, EngineError, SandboxView};
 use crate::{find, view};
-use agar_core::state::{Event, State};
+use agar_core::state::State;
 use agar_store::{Sandbox, Scope};
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +24,8 @@ pub struct TakeBackRequest {
 pub struct TakeBackAnswer {
     /// The sandbox, finished, with its changes.
     pub sandbox: SandboxView,
+    /// The alias that it had, if another one has that by now.
+    pub renamed_from: Option<String>,
 }
 
 /// Takes a sandbox back from the trash, with its changes.
@@ -33,7 +35,7 @@ pub fn take_back(
 ) -> Result<TakeBackAnswer, EngineError> {
     let here = engine.here()?;
     let record = match &request.sandbox {
-        Some(name) => find::sandbox(here, Some(name))?,
+        Some(name) => find::in_trash(here, name)?,
         None => only(here)?,
     };
     let in_the_way = |record: &Sandbox| EngineError::WrongState {
@@ -49,10 +51,11 @@ pub fn take_back(
     if record.state != State::Discarded {
         return Err(in_the_way(&record));
     }
-    here.write(|store| store.advance_sandbox(record.id, Event::TakeBack, engine.now()))?;
-    let record = here.read(|store| store.sandbox(record.id))?;
+    let entropy = &*engine.surroundings().entropy;
+    let back = here.write(|store| store.take_back_sandbox(record.id, entropy, engine.now()))?;
     Ok(TakeBackAnswer {
-        sandbox: view::sandbox(here, &record)?,
+        sandbox: view::sandbox(here, &back)?,
+        renamed_from: (record.alias != back.alias).then_some(record.alias),
     })
 }
 
@@ -66,6 +69,6 @@ fn only(here: &Here) -> Result<Sandbox, EngineError> {
             doing: "take a sandbox back",
             what: "sandbox of this project in the trash".to_owned(),
         }),
-        (Some(_), others) => Err(EngineError::SayWhich { count: others + 1 }),
+        (Some(_), others) => Err(EngineError::SayWhichInTrash { count: others + 1 }),
     }
 }

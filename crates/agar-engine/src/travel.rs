@@ -16,7 +16,7 @@ mod retain;
 mod rotate;
 mod take;
 
-pub(crate) use automatic::{WayBack, before_run, take_back, undo_first};
+pub(crate) use automatic::{WayBack, before_run, take_back, take_back_in_turn, undo_first};
 pub(crate) use clones::{Clone, make as make_clones};
 pub(crate) use condense::{condense_all, condensed, tend};
 pub(crate) use dispose::{dispose, forget};
@@ -72,7 +72,10 @@ pub(crate) fn find(
         near,
     };
     let Some(name) = name else {
-        let head = sandbox.head.ok_or_else(|| missing("latest", None))?;
+        let none = || EngineError::NoSnapshotYet {
+            alias: sandbox.alias.clone(),
+        };
+        let head = sandbox.head.ok_or_else(none)?;
         return here.read(|store| store.snapshot(head));
     };
     if let Some(snapshot) = here.read(|store| store.snapshot_named(sandbox.id, name))? {

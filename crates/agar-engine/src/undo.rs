@@ -1,15 +1,16 @@
 //! Takes a promotion back.
 
 use crate::apply::{AppliedFile, Side};
+use crate::blueprint::Blueprint;
 use crate::here::Here;
 use crate::{Engine, EngineError};
-use crate::{find, promotion};
+use crate::{find, promotion, whereabouts};
 use agar_core::id::{ProjectId, PromotionId};
 use agar_sandbox::promote::{Label, Standing};
-use agar_store::{Promotion, PromotionState};
+use agar_store::{Promotion, PromotionState, Sandbox};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Asks for a promotion to be taken back.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -63,17 +64,15 @@ pub fn undo(engine: &Engine, request: &UndoRequest) -> Result<UndoAnswer, Engine
     let went_to = promotions
         .root_of(promotion.id)
         .map_err(EngineError::io("read the promotions"))?;
-    let root = went_to
-        .filter(|root| root == Path::new("/"))
-        .unwrap_or_else(|| project.found.root.clone());
-    let proposal = promotions.undo(promotion.id, &root, &selection)?;
     let sandbox = here.read(|store| store.sandbox(promotion.sandbox))?;
+    let root = place(here, &sandbox, went_to)?;
+    let proposal = promotions.undo(promotion.id, &root, &selection)?;
     let mut answer = UndoAnswer {
         promotion: promotion.id,
         sandbox: sandbox.alias.clone(),
         undone: false,
         files: promotion::files(&proposal, request.dry_run)?,
-        notes: Vec::new(),
+        notes: promotion::where_else(here, &root),
     };
     if request.dry_run || proposal.conflicts().count() > 0 {
         return Ok(answer);
@@ -97,6 +96,15 @@ pub fn undo(engine: &Engine, request: &UndoRequest) -> Result<UndoAnswer, Engine
     here.write(|store| promotion::take_back(engine, store, &promotion, applied.promotion))?;
     answer.undone = true;
     Ok(answer)
+}
+
+/// Where a promotion that went to this place is taken back: the whole machine stays where it is, a
+/// project may have moved.
+fn place(here: &Here, sandbox: &Sandbox, went_to: Option<PathBuf>) -> Result<PathBuf, EngineError> {
+    match went_to {
+        Some(root) if root == Path::new("/") => Ok(root),
+        Some(_) | None => whereabouts::root_to_write(here, &Blueprint::of(sandbox)?, "undo"),
+    }
 }
 
 /// The promotion that is meant: by id, by the sandbox it came from, or the last one that can be

@@ -3,22 +3,28 @@
 use crate::plan::Plan;
 use crate::policy::Overlay;
 use crate::protocol::{self, Reply, Request};
-use crate::report::RunReport;
 use crate::wire::Raw;
 use agar_core::fault::{Fault, Kind};
 use agar_core::limits::Limits;
-use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::{BorrowedFd, OwnedFd};
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
+use rustix::process::{PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 mod hatchery;
+mod run;
 mod start;
 mod still;
 
 pub use hatchery::Hatchery;
 pub(crate) use hatchery::{HATCH_WORD, USUAL};
+use run::RUN;
+pub use run::{Order, Running};
 pub(crate) use start::AHEAD_WORD;
 use start::Child;
 pub use start::{Ahead, Raising, StartError, Waiting, prepare, start};
@@ -128,23 +134,6 @@ pub struct Keeper {
     child: Option<Child>,
 }
 
-/// A run under way. Whoever holds it reads its output.
-#[derive(Debug)]
-pub struct Running {
-    /// Its standard input, when it has no terminal.
-    pub stdin: Option<OwnedFd>,
-    /// Its standard output, when it has no terminal.
-    pub stdout: Option<OwnedFd>,
-    /// Its standard error, when it has no terminal.
-    pub stderr: Option<OwnedFd>,
-    /// The near end of its terminal, when it has one.
-    pub terminal: Option<OwnedFd>,
-    /// Readable when the run has ended: then [`Running::wait`] answers at once.
-    pub done: OwnedFd,
-    number: u32,
-    directory: PathBuf,
-}
-
 /// The keeper did not answer.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot talk to the sandbox's keeper while trying to {doing}")]
@@ -156,11 +145,42 @@ pub struct TalkError {
     pub source: io::Error,
 }
 
+impl TalkError {
+    /// Whether it refused because everything inside is stopped until somebody lets it go on.
+    pub fn is_paused(&self) -> bool {
+        self.source.kind() == PAUSED
+    }
+
+    /// Whether it did not answer in time. It is there, and perhaps stopped.
+    pub fn is_silent(&self) -> bool {
+        self.source.kind() == SILENT
+    }
+
+    /// Whether the keeper ended before it took a command: it is certain that the command did not
+    /// start, and another keeper can be asked.
+    pub fn is_not_taken(&self) -> bool {
+        self.doing == RUN && self.source.kind() == NOT_TAKEN
+    }
+}
+
+/// How long a keeper may take to say what runs. It has one thread, and may be at something else.
+const STATUS_PATIENCE: Duration = Duration::from_secs(2);
+/// How long it may take to end everything inside.
+const STOP_PATIENCE: Duration = Duration::from_secs(10);
+/// What a socket says that was listened to for long enough.
+const SILENT: io::ErrorKind = io::ErrorKind::WouldBlock;
+/// How a refusal is told from other troubles.
+const PAUSED: io::ErrorKind = io::ErrorKind::ResourceBusy;
+/// A socket that was closed with something unread in it says so to the other end.
+const NOT_TAKEN: io::ErrorKind = io::ErrorKind::ConnectionReset;
+
 impl Fault for TalkError {
     fn kind(&self) -> Kind {
         let gone = [io::ErrorKind::NotFound, io::ErrorKind::ConnectionRefused];
         if gone.contains(&self.source.kind()) {
             Kind::NotFound
+        } else if self.is_paused() || self.is_silent() {
+            Kind::Conflict
         } else {
             Kind::Internal
         }
@@ -232,7 +252,8 @@ impl Keeper {
     /// there is none; it outlives whoever looks.
     pub fn terminal(&self, request: &RunRequest) -> Result<Running, TalkError> {
         const DOING: &str = "look at its terminal";
-        self.say(&Request::Terminal(request.clone()), &[], DOING)?;
+        let wanted = Request::Terminal(request.clone());
+        protocol::send_command(&self.socket, &wanted, &[]).map_err(during(DOING))?;
         let (number, mut attached) = match self.hear(DOING)? {
             (Reply::Started { number }, attached) => (number, attached),
             (reply, _) => return Err(unexpected(DOING, &reply)),
@@ -250,11 +271,24 @@ impl Keeper {
 
     /// What runs inside.
     pub fn status(&self) -> Result<Status, TalkError> {
-        self.say(&Request::Status, &[], "ask for its status")?;
-        match self.hear("ask for its status")? {
+        const DOING: &str = "ask for its status";
+        self.say(&Request::Status, &[], DOING)?;
+        match self.hear(DOING)? {
             (Reply::Status(status), _) => Ok(status),
-            (reply, _) => Err(unexpected("ask for its status", &reply)),
+            (reply, _) => Err(unexpected(DOING, &reply)),
         }
+    }
+
+    /// The same for whoever only looks, and would rather not know than wait for long.
+    pub fn status_soon(self) -> Result<Status, TalkError> {
+        let bounded = self.hear_within(Some(STATUS_PATIENCE));
+        bounded.map_err(during("ask for its status"))?;
+        self.status()
+    }
+
+    /// Has the wait for the next words end after a time.
+    fn hear_within(&self, patience: Option<Duration>) -> io::Result<()> {
+        Ok(set_socket_timeout(&self.socket, Timeout::Recv, patience)?)
     }
 
     /// Ends the keeper if nothing runs inside and nobody else talks to it. Whether it did.
@@ -266,13 +300,44 @@ impl Keeper {
         Ok(reply.is_none())
     }
 
-    /// Ends everything inside and the keeper, and waits until it is gone.
+    /// Ends everything inside and the keeper, and waits until it is gone. One that does not end by
+    /// itself is killed, and the kernel ends what is inside.
     pub fn stop(self) -> Result<(), TalkError> {
-        self.say(&Request::Stop, &[], "stop")?;
+        const DOING: &str = "stop";
+        self.say(&Request::Stop, &[], DOING)?;
+        self.hear_within(Some(STOP_PATIENCE))
+            .map_err(during(DOING))?;
         let mut buffer = Vec::new();
-        while let Ok(Some(_)) = protocol::receive::<Reply>(&self.socket, &mut buffer) {}
+        loop {
+            match protocol::receive::<Reply>(&self.socket, &mut buffer) {
+                Ok(Some(_)) => {}
+                Err(error) if error.kind() == SILENT => {
+                    self.kill();
+                    self.hear_within(None).map_err(during(DOING))?;
+                }
+                Ok(None) | Err(_) => break,
+            }
+        }
         self.bury();
         Ok(())
+    }
+
+    /// Kills the keeper, if it is certain who it is.
+    fn kill(&self) {
+        let Ok(peer) = rustix::net::sockopt::socket_peercred(&self.socket) else {
+            return;
+        };
+        // Of a pair of sockets the maker of both is named, which is this process.
+        if peer.pid == rustix::process::getpid() {
+            return;
+        }
+        let handle = pidfd_open(peer.pid, PidfdFlags::empty());
+        // The other end is open, so whoever listened on it was alive when the handle was made: the
+        // number was not somebody else's by then.
+        if let (Ok(handle), Ok(false)) = (handle, is_closed(&self.socket)) {
+            // One that is gone by now is what is wanted.
+            let _ = pidfd_send_signal(&handle, Signal::KILL);
+        }
     }
 
     /// Waits until a keeper that this process started is gone. Only after its last run ended.
@@ -320,15 +385,27 @@ fn during(doing: &'static str) -> impl FnOnce(io::Error) -> TalkError {
 }
 
 fn unexpected(doing: &'static str, reply: &Reply) -> TalkError {
-    let reason = if let Reply::Refused { reason } = reply {
-        reason.clone()
-    } else {
-        format!("it answered {reply:?}")
+    let source = match reply {
+        Reply::Refused { reason } => io::Error::other(reason.clone()),
+        Reply::Paused => io::Error::new(PAUSED, "its processes are stopped"),
+        Reply::NotTaken => io::Error::new(NOT_TAKEN, "it ends"),
+        Reply::Ready { .. }
+        | Reply::Failed { .. }
+        | Reply::Started { .. }
+        | Reply::Ended { .. }
+        | Reply::Status(_)
+        | Reply::Stays
+        | Reply::Remounted(_)
+        | Reply::Frozen { .. }
+        | Reply::Thawed { .. } => io::Error::other(format!("it answered {reply:?}")),
     };
-    TalkError {
-        doing,
-        source: io::Error::other(reason),
-    }
+    TalkError { doing, source }
+}
+
+/// Whether the other end is gone.
+fn is_closed(socket: &OwnedFd) -> io::Result<bool> {
+    let mut fds = [PollFd::new(socket, PollFlags::RDHUP)];
+    Ok(poll(&mut fds, Some(&Timespec::default()))? > 0)
 }
 
 fn connect(path: &Path) -> io::Result<OwnedFd> {
@@ -340,109 +417,4 @@ fn connect(path: &Path) -> io::Result<OwnedFd> {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
     Ok(socket)
-}
-
-/// Three pipes: the command's ends, and ours.
-fn streams() -> io::Result<(Vec<OwnedFd>, [OwnedFd; 3])> {
-    let pipe = || rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC);
-    let ((in_far, in_near), (out_near, out_far), (err_near, err_far)) = (pipe()?, pipe()?, pipe()?);
-    Ok((
-        vec![in_far, out_far, err_far],
-        [in_near, out_near, err_near],
-    ))
-}
-
-/// A command that was asked for and may not have started yet.
-#[derive(Debug)]
-pub struct Order {
-    near: Option<[OwnedFd; 3]>,
-    number: u32,
-    directory: PathBuf,
-}
-
-impl Order {
-    fn send(socket: &OwnedFd, directory: &Path, request: &RunRequest) -> Result<Self, TalkError> {
-        let (far, near) = match request.terminal {
-            Some(_) => (Vec::new(), None),
-            None => streams()
-                .map(|(far, near)| (far, Some(near)))
-                .map_err(during(RUN))?,
-        };
-        let given: Vec<BorrowedFd<'_>> = far.iter().map(AsFd::as_fd).collect();
-        protocol::send(socket, &Request::Run(request.clone()), &given).map_err(during(RUN))?;
-        Ok(Self {
-            near,
-            number: request.number,
-            directory: directory.to_path_buf(),
-        })
-    }
-
-    /// Waits until it has started. The keeper is the one that was asked.
-    pub fn started(self, keeper: &Keeper) -> Result<Running, TalkError> {
-        let mut attached = match keeper.hear(RUN)? {
-            (Reply::Started { .. }, attached) => attached,
-            (reply, _) => return Err(unexpected(RUN, &reply)),
-        };
-        let done = keeper.socket.try_clone().map_err(during(RUN))?;
-        let [stdin, stdout, stderr] = self.near.map_or([None, None, None], |near| near.map(Some));
-        Ok(Running {
-            stdin,
-            stdout,
-            stderr,
-            terminal: attached.pop(),
-            done,
-            number: self.number,
-            directory: self.directory,
-        })
-    }
-}
-
-/// What was being done when a command could not be started.
-const RUN: &str = "run a command";
-
-impl Running {
-    /// Sends a signal to the run's command and everything in its process group.
-    pub fn signal(&self, signal: i32) -> Result<(), TalkError> {
-        let request = Request::Signal {
-            number: self.number,
-            signal,
-        };
-        protocol::send(&self.done, &request, &[]).map_err(during("send a signal"))
-    }
-
-    /// The run's number.
-    pub fn number(&self) -> u32 {
-        self.number
-    }
-
-    /// Tells the sandbox's terminal that whoever looks at it has a window of this size.
-    pub fn resize(&self, size: WindowSize) -> Result<(), TalkError> {
-        protocol::send(&self.done, &Request::Resize(size), &[]).map_err(during("resize a window"))
-    }
-
-    /// Looks at the sandbox's terminal no longer; the run on it goes on.
-    pub fn leave(&self) -> Result<(), TalkError> {
-        protocol::send(&self.done, &Request::Leave, &[]).map_err(during("leave a terminal"))
-    }
-
-    /// Waits for the end of something of which nothing is kept.
-    pub fn over(&self) -> Result<(), TalkError> {
-        hear(&self.done, "wait for a viewer").map(drop)
-    }
-
-    /// Waits for the end.
-    pub fn wait(self) -> Result<RunReport, TalkError> {
-        const DOING: &str = "wait for a run";
-        match hear(&self.done, DOING)? {
-            (Reply::Ended { .. }, _) => {}
-            (reply, _) => return Err(unexpected(DOING, &reply)),
-        }
-        let path = self
-            .directory
-            .join("runs")
-            .join(self.number.to_string())
-            .join("report.json");
-        let bytes = crate::machine::fs_err_read(&path).map_err(during(DOING))?;
-        serde_json::from_slice(&bytes).map_err(|error| during(DOING)(error.into()))
-    }
 }

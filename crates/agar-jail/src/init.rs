@@ -57,7 +57,10 @@ impl Runs {
 pub(crate) fn main(config: &KeeperConfig, socket: &OwnedFd) -> ! {
     let raised = begin(socket.as_fd())
         .and_then(|()| await_go(socket))
-        .and_then(|given| enter_groups(given.get(1..).unwrap_or_default()))
+        .and_then(|told| {
+            outlive_keeper(&config.plan, told.word)?;
+            enter_groups(told.given.get(1..).unwrap_or_default())
+        })
         .and_then(|()| raise::Tree::begin(&config.plan))
         .and_then(|tree| prepare(&config.plan, tree));
     go_on(config, socket, raised)
@@ -70,8 +73,8 @@ pub(crate) fn early(usual: &Plan, socket: &OwnedFd) -> ! {
         .and_then(|()| await_go(socket))
         .and_then(|_| raise::Tree::begin(usual));
     // A failure is told to whoever wants this jail, if anybody does.
-    let told = await_go(socket).and_then(|given| {
-        let (file, doors) = given.split_first().ok_or_else(|| Failed {
+    let told = await_go(socket).and_then(|told| {
+        let (file, doors) = told.given.split_first().ok_or_else(|| Failed {
             step: "hear of a plan".into(),
             errno: libc::EBADF,
         })?;
@@ -111,6 +114,16 @@ fn begin(socket: BorrowedFd<'_>) -> Result<(), Failed> {
     syscall::close_all_but(socket.as_raw_fd()).during(|| "close what is not ours".into())
 }
 
+/// Where neither a namespace nor a control group ends with the init, what it started would outlive it.
+/// There it sees by its socket that the keeper is gone, ends everyone, and then itself. It is never the
+/// one that stands still: without a group that is done by signals, to those below it.
+fn outlive_keeper(plan: &Plan, word: Option<u8>) -> Result<(), Failed> {
+    if plan.root == Root::Host && word == Some(protocol::ALONE) {
+        syscall::outlive_parent().during(|| "be there when the keeper is not".into())?;
+    }
+    Ok(())
+}
+
 /// Puts this process, while it has one thread, under the limits that all it starts will inherit.
 fn enter_groups(doors: &[OwnedFd]) -> Result<(), Failed> {
     let step = || "enter the control group".into();
@@ -119,13 +132,21 @@ fn enter_groups(doors: &[OwnedFd]) -> Result<(), Failed> {
         .try_for_each(|door| crate::cgroup::enter(door).during(step))
 }
 
+/// A word of the keeper's, with what came with it.
+struct Told {
+    word: Option<u8>,
+    given: Vec<OwnedFd>,
+}
+
 /// Waits for a word of the keeper's: the ids are mapped, or there is a plan, which comes with it, and
 /// the doors of its groups.
-fn await_go(socket: &OwnedFd) -> Result<Vec<OwnedFd>, Failed> {
+fn await_go(socket: &OwnedFd) -> Result<Told, Failed> {
     let step = || "wait for the keeper".into();
     let mut buffer = Vec::new();
     let given = protocol::receive_bytes(socket, &mut buffer).during(step)?;
-    given.ok_or(rustix::io::Errno::PIPE).during(step)
+    let given = given.ok_or(rustix::io::Errno::PIPE).during(step)?;
+    let word = buffer.first().copied();
+    Ok(Told { word, given })
 }
 
 fn prepare(plan: &Plan, tree: Option<raise::Tree>) -> Result<Held, Failed> {
@@ -206,7 +227,7 @@ fn in_memory(recorded: &Recorded) -> io::Result<OwnedFd> {
 
 /// Ends whatever a run left behind and buries it: when its end is reported, nothing of it is alive.
 /// What all of it used is what this process's children used.
-fn end_everyone() -> Usage {
+pub(crate) fn end_everyone() -> Usage {
     loop {
         syscall::signal_everyone(libc::SIGKILL);
         if syscall::wait_any(WaitOptions::empty()).is_err() {

@@ -25,6 +25,7 @@ mod runs;
 mod still;
 mod terminal;
 mod viewing;
+mod waiting;
 
 use begin::keep;
 pub(crate) use begin::read_config;
@@ -33,6 +34,7 @@ use jail::{Ahead, Jail};
 use runs::Runs;
 use still::{Still, micros};
 use terminal::{Terminal, Viewer};
+use waiting::Asked;
 
 /// The descriptor of the client that started the keeper.
 pub(crate) const CLIENT_FD: i32 = 3;
@@ -102,6 +104,8 @@ struct Client {
     first: bool,
     /// Whether it looks at the sandbox's terminal.
     viewer: Option<Viewer>,
+    /// What it asked for while a snapshot had everything stand still.
+    waiting: Option<Asked>,
 }
 
 impl Client {
@@ -110,6 +114,7 @@ impl Client {
             socket,
             first: false,
             viewer: None,
+            waiting: None,
         }
     }
 }
@@ -169,6 +174,7 @@ impl<'a> Keeper<'a> {
         if self.over {
             self.await_departure();
         }
+        self.turn_away();
         // What is frozen does not die everywhere.
         self.thaw();
         self.jail.end(self.config.directory.as_path());
@@ -196,6 +202,9 @@ impl<'a> Keeper<'a> {
             if self.hear_client(index)? == Next::End {
                 next = Next::End;
             }
+        }
+        if next == Next::GoOn {
+            self.start_waiting()?;
         }
         self.carry();
         if let Some(breach) = self
@@ -321,9 +330,9 @@ impl<'a> Keeper<'a> {
         let Some(client) = self.clients.get(index) else {
             return Ok(Next::GoOn);
         };
-        match protocol::receive::<Request>(&client.socket, &mut buffer) {
+        match protocol::receive_command::<Request>(&client.socket, &mut buffer) {
             Ok(Some((Request::Run(request), descriptors))) => {
-                self.start(index, &request, &descriptors)?;
+                self.begin(index, Asked::Run(request, descriptors))?;
             }
             Ok(Some((Request::Signal { number, signal }, _))) => {
                 protocol::send(&self.jail.socket, &Order::Signal { number, signal }, &[])?;
@@ -332,12 +341,10 @@ impl<'a> Keeper<'a> {
                 let status = self.status();
                 self.answer(index, &Reply::Status(status));
             }
-            Ok(Some((Request::Terminal(request), _))) => self.look(index, &request)?,
-            Ok(Some((Request::Resize(size), _))) => {
-                if let Some(terminal) = &mut self.terminal {
-                    terminal.resize(size);
-                }
+            Ok(Some((Request::Terminal(request), _))) => {
+                self.begin(index, Asked::Terminal(request))?;
             }
+            Ok(Some((Request::Resize(size), _))) => self.resize_viewer(index, size),
             Ok(Some((Request::Leave, _))) => self.farewell(index),
             Ok(Some((Request::Retire, _))) => {
                 if self.is_deserted() {
@@ -361,6 +368,7 @@ impl<'a> Keeper<'a> {
                 self.client_left(index);
                 let first = self.clients.remove(index).first;
                 self.runs.forget_client(index);
+                self.fit_rest();
                 if first && self.lifetime != Lifetime::UntilStopped {
                     return Ok(Next::End);
                 }
@@ -375,11 +383,6 @@ impl<'a> Keeper<'a> {
         request: &crate::client::RunRequest,
         descriptors: &[OwnedFd],
     ) -> io::Result<()> {
-        if self.still.is_some() {
-            let reason = "its processes are stopped".to_owned();
-            self.answer(client, &Reply::Refused { reason });
-            return Ok(());
-        }
         if self.runs.contains(request.number) {
             let reason = format!("run {} is under way", request.number);
             self.answer(client, &Reply::Refused { reason });
@@ -388,7 +391,7 @@ impl<'a> Keeper<'a> {
         self.jail.guard.run_begins(self.runs.is_empty());
         self.runs.begin(request, Some(client));
         let given: Vec<BorrowedFd<'_>> = descriptors.iter().map(AsFd::as_fd).collect();
-        protocol::send(&self.jail.socket, &Order::Run(request.clone()), &given)
+        protocol::send_command(&self.jail.socket, &Order::Run(request.clone()), &given)
     }
 
     fn stop_for(&mut self, stop: &limits::Stop) -> io::Result<()> {

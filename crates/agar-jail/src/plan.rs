@@ -40,6 +40,8 @@ pub struct Plan {
     pub root: Root,
     /// Raised inside, in order.
     pub steps: Vec<Step>,
+    /// The most that all that is fresh and in memory may hold together.
+    pub room_bytes: u64,
     /// How layers are handed to the kernel.
     pub layers: LayerApi,
     /// Trees that commands may write, for Landlock.
@@ -122,22 +124,17 @@ pub enum Step {
         /// Which one.
         target: Raw,
     },
-    /// A fresh filesystem in memory.
+    /// An empty directory in memory.
     Fresh {
         /// Where.
         target: Raw,
-        /// Permission bits of its root.
+        /// Its permission bits.
         mode: u32,
-        /// The most it may hold.
-        size_bytes: u64,
     },
     /// A fresh `/proc`.
     Proc,
     /// A fresh, minimal `/dev`.
-    Devices {
-        /// The most that `/dev/shm` may hold.
-        shared_memory_bytes: u64,
-    },
+    Devices,
     /// An empty, read-only `/sys`.
     EmptySys,
     /// No user namespace can be made inside.
@@ -236,6 +233,7 @@ pub fn plan(policy: &Policy, machine: &Machine) -> Result<Plan, PlanError> {
         steps,
         before,
         root,
+        room_bytes: draft.room_in_memory(),
         layers: draft.layers(),
         writable: writable(&own, root),
         helper: Vec::new(),
@@ -270,6 +268,7 @@ impl Plan {
         self.root == begun.root
             && self.ids == begun.ids
             && self.layers == begun.layers
+            && self.room_bytes == begun.room_bytes
             && self.policy.staging == begun.policy.staging
             && self.before.is_empty()
             && self.steps.starts_with(&begun.steps)

@@ -27,7 +27,8 @@ pub struct Policy {
     pub masks: Vec<Raw>,
     /// The user's home directory.
     pub home: Raw,
-    /// An empty directory on the host where the new tree is put together.
+    /// An empty directory on the host where the new tree is put together, beside two others, `mask` and
+    /// `fresh`, that are mounted over as well.
     pub staging: Raw,
     /// Directories below which layers lie that the jail may be given later; none where its layers
     /// stay as they are.

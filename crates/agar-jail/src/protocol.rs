@@ -1,7 +1,8 @@
 //! What the client, the keeper and the init say to each other.
 //!
 //! Each message is one packet of JSON with at most a few descriptors attached, over a socket that
-//! keeps packets whole. Nothing large travels this way: reports are files.
+//! keeps packets whole. Nothing large travels this way: reports are files, and a command with so many
+//! arguments that no packet holds them is a file in memory, which a packet brings ([`send_command`]).
 
 use crate::client::{Remount, RunRequest, Status, WindowSize};
 use agar_core::run::Usage;
@@ -18,6 +19,18 @@ use std::mem::MaybeUninit;
 
 /// No message is longer.
 pub(crate) const MESSAGE_MAX: usize = 160 * 1024;
+
+/// No command is longer. The kernel takes six megabytes of arguments and variables at most; a byte of
+/// them is six in JSON at worst.
+const COMMAND_MAX: u64 = 40 << 20;
+
+/// What a packet says that brings a command in a file. No JSON begins like that.
+const IN_FILE: &[u8] = b"@";
+
+/// Tells an init to go to work, in a control group that ends with it.
+pub(crate) const TOGETHER: u8 = b'g';
+/// Tells it to go to work without one.
+pub(crate) const ALONE: u8 = b'a';
 
 /// Descriptors that come with a message: the three streams of a run, or a plan and the doors of its
 /// groups.
@@ -77,6 +90,10 @@ pub(crate) enum Reply {
     Frozen { micros: u64 },
     /// They go on, and stood still for so many microseconds in all.
     Thawed { micros: u64 },
+    /// Nothing is started: its processes are stopped until somebody lets them go on.
+    Paused,
+    /// The command was not started, and the keeper ends.
+    NotTaken,
     /// The request makes no sense.
     Refused { reason: String },
 }
@@ -169,6 +186,62 @@ pub(crate) fn send_bytes(
     let parts = [IoSlice::new(bytes)];
     retry(|| rustix::net::sendmsg(socket.as_fd(), &parts, &mut control, SendFlags::NOSIGNAL))?;
     Ok(())
+}
+
+/// Sends a message that may hold a command, of whatever length the kernel would take.
+pub(crate) fn send_command<T: Serialize>(
+    socket: impl AsFd,
+    message: &T,
+    descriptors: &[BorrowedFd<'_>],
+) -> io::Result<()> {
+    let bytes = serde_json::to_vec(message)?;
+    if bytes.len() <= MESSAGE_MAX {
+        return send_bytes(socket, &bytes, descriptors);
+    }
+    let memory = rustix::fs::memfd_create(c"agar-command", rustix::fs::MemfdFlags::CLOEXEC)?;
+    let mut file = std::fs::File::from(memory);
+    io::Write::write_all(&mut file, &bytes)?;
+    let given: Vec<BorrowedFd<'_>> = std::iter::once(file.as_fd())
+        .chain(descriptors.iter().copied())
+        .collect();
+    send_bytes(socket, IN_FILE, &given)
+}
+
+/// Receives a message that may hold a command. Only for those who trust whoever sends it: how long
+/// reading a file takes is up to the one who made it.
+pub(crate) fn receive_command<T: DeserializeOwned>(
+    socket: impl AsFd,
+    buffer: &mut Vec<u8>,
+) -> io::Result<Option<(T, Vec<OwnedFd>)>> {
+    let Some(mut descriptors) = receive_bytes(socket, buffer)? else {
+        return Ok(None);
+    };
+    if buffer == IN_FILE {
+        if descriptors.is_empty() {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        *buffer = read_whole(&descriptors.remove(0), COMMAND_MAX)?;
+    }
+    let message = serde_json::from_slice(buffer)?;
+    Ok(Some((message, descriptors)))
+}
+
+/// Reads a file from its beginning, whoever else reads the same file.
+pub(crate) fn read_whole(file: &OwnedFd, bytes_max: u64) -> io::Result<Vec<u8>> {
+    let length = u64::try_from(rustix::fs::fstat(file)?.st_size).unwrap_or(0);
+    if length > bytes_max {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    let mut bytes = vec![0; usize::try_from(length).unwrap_or(0)];
+    let mut filled = 0;
+    while filled < bytes.len() {
+        let offset = u64::try_from(filled).unwrap_or(u64::MAX);
+        match rustix::io::pread(file, &mut bytes[filled..], offset)? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            read => filled += read,
+        }
+    }
+    Ok(bytes)
 }
 
 /// Receives one message, or `None` when the other end is gone.

@@ -15,9 +15,15 @@ use rustix::io::Errno;
 use rustix::mount::{MountAttrFlags, UnmountFlags};
 use std::path::{Path, PathBuf};
 
+mod fresh;
+
+use fresh::Fresh;
+
 /// Where layers of whiteouts are made: a filesystem in memory of the jail's own, since a mask
 /// stored below the directory that it masks is refused by the kernel.
 const MASK_SPACE: &str = "mask";
+/// What they may hold.
+const MASK_BYTES: u64 = 4 << 20;
 
 /// The layer that hides nothing, shared by all overlays that need a second one.
 const EMPTY: &str = "empty";
@@ -29,17 +35,28 @@ pub(crate) fn before(plan: &Plan) -> Result<(), Failed> {
     }
     syscall::unshare_mounts().during(|| "get a mount namespace".into())?;
     mount::make_private()?;
-    let mut masks = Masks::new(plan);
+    let mut spaces = Spaces {
+        fresh: Fresh::new(plan),
+        masks: Masks::new(plan),
+    };
+    // Those inside count on it.
+    spaces.fresh.stand()?;
     for step in &plan.before {
-        raise(plan, step, &mut masks)?;
+        raise(plan, step, &mut spaces)?;
     }
     Ok(())
+}
+
+/// The filesystems in memory that a tree is put together with.
+struct Spaces {
+    fresh: Fresh,
+    masks: Masks,
 }
 
 /// A tree that is being put together.
 pub(crate) struct Tree {
     root: OwnedFd,
-    masks: Masks,
+    spaces: Spaces,
     /// How many steps are done.
     done: usize,
 }
@@ -62,14 +79,17 @@ impl Tree {
             // Cloned again, since what came from outside is locked in its place.
             Root::Staged | Root::Host | Root::Helper => mount::clone_tree(staging)?,
         };
-        let masks = Masks::new(plan);
+        let spaces = Spaces {
+            fresh: Fresh::inside(plan),
+            masks: Masks::new(plan),
+        };
         mount::attach(root.as_fd(), staging)?;
         if plan.policy.network == Network::None {
             loopback_up()?;
         }
         let mut tree = Self {
             root,
-            masks,
+            spaces,
             done: 0,
         };
         tree.take_steps(plan)?;
@@ -81,14 +101,14 @@ impl Tree {
     /// Gives what it takes to lay layers anew later, when no path of the host leads anywhere any more.
     pub(crate) fn finish(mut self, plan: &Plan) -> Result<Held, Failed> {
         self.take_steps(plan)?;
-        let held = Held::take(plan, self.masks);
+        let held = Held::take(plan, self.spaces.masks);
         enter(&self.root)?;
         Ok(held)
     }
 
     fn take_steps(&mut self, plan: &Plan) -> Result<(), Failed> {
         for step in plan.steps.iter().skip(self.done) {
-            raise(plan, step, &mut self.masks)?;
+            raise(plan, step, &mut self.spaces)?;
         }
         self.done = plan.steps.len();
         Ok(())
@@ -103,7 +123,8 @@ fn enter(root: &OwnedFd) -> Result<(), Failed> {
     rustix::process::chdir("/").during(|| "stand in the new root".into())
 }
 
-fn raise(plan: &Plan, step: &Step, masks: &mut Masks) -> Result<(), Failed> {
+fn raise(plan: &Plan, step: &Step, spaces: &mut Spaces) -> Result<(), Failed> {
+    let Spaces { fresh, masks } = spaces;
     match step {
         Step::Overlay {
             target,
@@ -129,7 +150,13 @@ fn raise(plan: &Plan, step: &Step, masks: &mut Masks) -> Result<(), Failed> {
                 upper,
                 lowers: lowers.collect(),
             };
-            mount::overlay(&layers, &plan.staged(target), plan.layers)
+            let place = plan.staged(target);
+            // A project that was moved stays where it was inside, and nothing may be left there to
+            // mount on. What is made for it lies in the layer of another tree.
+            if layers.upper.is_some() && !exists(&place) {
+                make_directories(&place)?;
+            }
+            mount::overlay(&layers, &place, plan.layers)
         }
         Step::Tree { target } => {
             let tree = mount::clone_tree(target.as_path())?;
@@ -137,26 +164,10 @@ fn raise(plan: &Plan, step: &Step, masks: &mut Masks) -> Result<(), Failed> {
             mount::attach(tree.as_fd(), &plan.staged(target))
         }
         Step::Directory { target } => make_directories(&plan.staged(target)),
-        Step::Fresh {
-            target,
-            mode,
-            size_bytes,
-        } => fresh_tmpfs(
-            &plan.staged(target),
-            *mode,
-            *size_bytes,
-            MountAttrFlags::empty(),
-        ),
+        Step::Fresh { target, mode } => fresh.lay(target.as_path(), &plan.staged(target), *mode),
         Step::Proc => proc(plan),
-        Step::Devices {
-            shared_memory_bytes,
-        } => devices(plan, *shared_memory_bytes),
-        Step::EmptySys => {
-            let sys = plan.staged(&"/sys".into());
-            fresh_tmpfs(&sys, 0o555, 4096, MountAttrFlags::MOUNT_ATTR_RDONLY)?;
-            masks.nothing = Some(sys);
-            Ok(())
-        }
+        Step::Devices => devices(plan, fresh),
+        Step::EmptySys => fresh.lay_nothing(&plan.staged(&"/sys".into())),
         Step::ForbidNamespaces => forbid_namespaces(plan),
         Step::ReadOnly { target } => {
             let path = plan.staged(target);
@@ -166,17 +177,9 @@ fn raise(plan: &Plan, step: &Step, masks: &mut Masks) -> Result<(), Failed> {
                 Ok(())
             }
         }
-        Step::Hide { target } => hide(&plan.staged(target), masks.nothing.as_deref()),
+        Step::Hide { target } => hide(&plan.staged(target), fresh),
         Step::CopyFile { target } => copy_file(target.as_path(), &plan.staged(target)),
     }
-}
-
-fn fresh_tmpfs(target: &Path, mode: u32, size: u64, extra: MountAttrFlags) -> Result<(), Failed> {
-    let options = [("mode", format!("{mode:o}")), ("size", size.to_string())];
-    let options: Vec<(&str, &str)> = options.iter().map(|(k, v)| (*k, v.as_str())).collect();
-    let flags = MountAttrFlags::MOUNT_ATTR_NODEV | MountAttrFlags::MOUNT_ATTR_NOSUID | extra;
-    let tmpfs = mount::fresh("tmpfs", &options, flags)?;
-    mount::attach(tmpfs.as_fd(), target)
 }
 
 fn proc(plan: &Plan) -> Result<(), Failed> {
@@ -188,9 +191,9 @@ fn proc(plan: &Plan) -> Result<(), Failed> {
 }
 
 /// A `/dev` with what programs need and nothing that reaches a device.
-fn devices(plan: &Plan, shared_memory: u64) -> Result<(), Failed> {
+fn devices(plan: &Plan, fresh: &mut Fresh) -> Result<(), Failed> {
     let dev = plan.staged(&"/dev".into());
-    fresh_tmpfs(&dev, 0o755, 1 << 20, MountAttrFlags::empty())?;
+    fresh.lay(Path::new("/dev"), &dev, 0o755)?;
     for name in ["null", "zero", "full", "random", "urandom", "tty"] {
         let target = dev.join(name);
         mount::touch(&target)?;
@@ -214,12 +217,7 @@ fn devices(plan: &Plan, shared_memory: u64) -> Result<(), Failed> {
     let flags = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
     let pts = mount::fresh("devpts", &options, flags)?;
     mount::attach(pts.as_fd(), &dev.join("pts"))?;
-    fresh_tmpfs(
-        &dev.join("shm"),
-        0o1777,
-        shared_memory,
-        MountAttrFlags::empty(),
-    )
+    fresh.lay(Path::new("/dev/shm"), &dev.join("shm"), 0o1777)
 }
 
 /// The second wall against nested user namespaces: the filter is the first.
@@ -230,16 +228,12 @@ fn forbid_namespaces(plan: &Plan) -> Result<(), Failed> {
         .during(|| "forbid nested user namespaces".into())
 }
 
-/// Puts nothing in the place of a path. `nothing` is an empty directory that no more can be written to,
-/// if there is one already: a filesystem for each is time and memory.
-fn hide(path: &Path, nothing: Option<&Path>) -> Result<(), Failed> {
+/// Puts nothing in the place of a path.
+fn hide(path: &Path, fresh: &mut Fresh) -> Result<(), Failed> {
     match rustix::fs::lstat(path) {
         Err(Errno::NOENT | Errno::ACCESS) => Ok(()),
         Err(errno) => Err(errno).during(|| format!("hide {}", path.display())),
-        Ok(stat) if FileType::from_raw_mode(stat.st_mode).is_dir() => match nothing {
-            Some(nothing) => mount::bind(nothing, path),
-            None => fresh_tmpfs(path, 0o555, 4096, MountAttrFlags::MOUNT_ATTR_RDONLY),
-        },
+        Ok(stat) if FileType::from_raw_mode(stat.st_mode).is_dir() => fresh.lay_nothing(path),
         Ok(_) => mount::bind(Path::new("/dev/null"), path),
     }
 }
@@ -282,8 +276,6 @@ pub(crate) struct Masks {
     pub(crate) space: PathBuf,
     /// Whether the filesystem is there.
     stands: bool,
-    /// An empty directory in the tree that nobody can write to, once there is one.
-    nothing: Option<PathBuf>,
     /// Each target with its layer.
     pub(crate) made: Vec<(Raw, PathBuf)>,
 }
@@ -293,14 +285,13 @@ impl Masks {
         Self {
             space: plan.policy.staging.as_path().with_file_name(MASK_SPACE),
             stands: false,
-            nothing: None,
             made: Vec::new(),
         }
     }
 
     fn stand(&mut self) -> Result<(), Failed> {
         if !self.stands {
-            fresh_tmpfs(&self.space, 0o755, 1 << 22, MountAttrFlags::empty())?;
+            fresh::in_memory(&self.space, MASK_BYTES)?;
             make_directories(&self.space.join(EMPTY))?;
             self.stands = true;
         }

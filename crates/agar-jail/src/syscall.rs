@@ -113,6 +113,11 @@ pub(crate) fn die_with_parent() -> io::Result<()> {
         .map_err(io::Error::from)
 }
 
+/// Takes [`die_with_parent`] back.
+pub(crate) fn outlive_parent() -> io::Result<()> {
+    rustix::process::set_parent_process_death_signal(None).map_err(io::Error::from)
+}
+
 /// Has the kernel bury this process's children by itself, or leave them to be waited for.
 pub(crate) fn ignore_children(ignore: bool) -> io::Result<()> {
     let how = if ignore { libc::SIG_IGN } else { libc::SIG_DFL };

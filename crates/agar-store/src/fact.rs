@@ -54,6 +54,14 @@ pub enum Fact {
         /// How many forks lie between it and a sandbox that was created.
         depth: u32,
     },
+    /// A sandbox came back from the trash while another one had its alias, and has a new one.
+    #[serde(rename = "sandbox.renamed")]
+    SandboxRenamed {
+        /// The two words it had.
+        from: String,
+        /// Those it has.
+        to: String,
+    },
     /// A snapshot was taken.
     #[serde(rename = "snapshot.taken")]
     SnapshotTaken {
@@ -366,6 +374,7 @@ impl Fact {
             Self::SandboxCreated { .. } => "sandbox.created",
             Self::SandboxState { .. } => "sandbox.state",
             Self::SandboxForked { .. } => "sandbox.forked",
+            Self::SandboxRenamed { .. } => "sandbox.renamed",
             Self::SnapshotTaken { .. } => "snapshot.taken",
             Self::SnapshotRestored { .. } => "snapshot.restored",
             Self::SnapshotRemoved { .. } => "snapshot.removed",

@@ -19,6 +19,7 @@ mod generation;
 mod journal;
 mod lookup;
 pub mod memory;
+mod name;
 mod open;
 mod page;
 mod place;

@@ -109,6 +109,21 @@ impl Reader<'_> {
         Ok(places.collect::<rusqlite::Result<_>>()?)
     }
 
+    /// Where a directory was last seen, whatever it was called before.
+    pub fn path_of(
+        &self,
+        device: u64,
+        inode: u64,
+        born_ns: i64,
+    ) -> Result<Option<PathBuf>, StoreError> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT path FROM place WHERE inode = ?1 AND device = ?2 AND born_ns = ?3
+             ORDER BY seen_ms DESC",
+        )?;
+        let values = params![inode.cast_signed(), device.cast_signed(), born_ns];
+        Ok(statement.query_row(values, |row| path(row, 0)).optional()?)
+    }
+
     /// Whether the place is on record exactly as it is.
     fn is_on_record(&self, place: &Place) -> Result<bool, StoreError> {
         let known = self

@@ -134,14 +134,20 @@ impl Writer<'_> {
         if !self.advance_promotion(id, PromotionState::Applied, at)? {
             return Ok(());
         }
-        self.transaction
-            .prepare_cached("UPDATE promotion SET summary = ?2 WHERE id = ?1")?
-            .execute(params![id.to_string(), to_json(summary)?])?;
+        self.amend_promotion(id, summary)?;
         let fact = Fact::PromotionApplied {
             promotion: id,
             summary: summary.clone(),
         };
         self.journal_promotion(id, &fact, at)
+    }
+
+    /// Replaces what an applied promotion says of itself.
+    pub fn amend_promotion(&self, id: PromotionId, summary: &Value) -> Result<(), StoreError> {
+        self.transaction
+            .prepare_cached("UPDATE promotion SET summary = ?2 WHERE id = ?1")?
+            .execute(params![id.to_string(), to_json(summary)?])?;
+        Ok(())
     }
 
     /// Records the promotion that is about to take an applied one back.
@@ -290,6 +296,18 @@ impl Reader<'_> {
                  ORDER BY id DESC LIMIT 1"
             ))?
             .query_row([project.to_string()], read)
+            .optional()?)
+    }
+
+    /// The newest promotion of a sandbox's changes that is in the project now.
+    pub fn last_applied_of(&self, sandbox: SandboxId) -> Result<Option<Promotion>, StoreError> {
+        Ok(self
+            .connection
+            .prepare_cached(&format!(
+                "SELECT {COLUMNS} FROM promotion WHERE sandbox = ?1 AND state = 'applied'
+                 ORDER BY id DESC LIMIT 1"
+            ))?
+            .query_row([sandbox.to_string()], read)
             .optional()?)
     }
 }

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 pub struct Sandbox {
     /// Its permanent name.
     pub id: SandboxId,
-    /// Its two words, unique among the living.
+    /// Its two words, unique among the living: those in the trash do not count.
     pub alias: String,
     /// The project it is a copy of.
     pub project: ProjectId,
@@ -144,9 +144,6 @@ const ADVANCE: &str = "UPDATE sandbox SET state = ?2, updated_ms = ?3 WHERE id =
 pub(crate) const ADVANCE_DOWN: &str =
     "UPDATE sandbox SET state = ?2, updated_ms = ?3, keeper = NULL WHERE id = ?1";
 
-/// Draws of an alias before agar gives up on pretty ones.
-const DRAWS: u32 = 64;
-
 impl Writer<'_> {
     /// Records a sandbox that is being made, under its chosen alias or a free one.
     pub fn create_sandbox(
@@ -158,6 +155,10 @@ impl Writer<'_> {
         let alias = match &new.alias {
             Some(chosen) if !alias::is_alias_like(chosen) => {
                 return Err(StoreError::NotAnAlias(chosen.chars().take(64).collect()));
+            }
+            // It would stand in front of the sandbox of that id.
+            Some(chosen) if chosen.parse::<SandboxId>().is_ok() => {
+                return Err(StoreError::AliasIsId(chosen.clone()));
             }
             Some(chosen) => chosen.clone(),
             None => self.draw_alias(entropy)?,
@@ -177,29 +178,6 @@ impl Writer<'_> {
             self.append(new.project, Some(new.id), at, &fact)?;
         }
         self.read().sandbox(new.id)
-    }
-
-    fn draw_alias(&self, entropy: &dyn Entropy) -> Result<String, StoreError> {
-        let mut random = [0; 8];
-        for draw in 0..=DRAWS {
-            entropy.fill(&mut random);
-            let number = u64::from_le_bytes(random);
-            let mut alias = alias::alias(number);
-            if draw == DRAWS {
-                alias = format!("{alias}-{:x}", number >> 32);
-            }
-            if !self.is_taken(&alias)? {
-                return Ok(alias);
-            }
-        }
-        Err(StoreError::AliasTaken("every name drawn".to_owned()))
-    }
-
-    fn is_taken(&self, alias: &str) -> Result<bool, StoreError> {
-        Ok(self
-            .transaction
-            .prepare_cached("SELECT 1 FROM sandbox WHERE alias = ?1 AND state <> 'collected'")?
-            .exists([alias])?)
     }
 
     fn insert_sandbox(
@@ -359,7 +337,7 @@ impl Writer<'_> {
         self.update(id, "limits", Some(&to_json(limits)?), at)
     }
 
-    fn update(
+    pub(crate) fn update(
         &self,
         id: SandboxId,
         column: &'static str,

@@ -13,10 +13,11 @@ const STEPS: [&str; VERSION as usize] = [
     include_str!("../migrations/0003_snapshots.sql"),
     include_str!("../migrations/0004_suggestions.sql"),
     include_str!("../migrations/0005_layers_by_name.sql"),
+    include_str!("../migrations/0006_names_of_the_living.sql"),
 ];
 
 /// The number of the newest schema that this agar knows.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 
 /// Marks the file as agar's: "agar" in ASCII, where SQLite keeps such marks.
 pub(crate) const MARK: u32 = 0x6167_6172;

@@ -231,6 +231,14 @@ impl Reader<'_> {
         Ok(highest.unwrap_or(0) + 1)
     }
 
+    /// Whether a sandbox joined layers that others may stand on.
+    pub fn has_joined(&self, sandbox: SandboxId) -> Result<bool, StoreError> {
+        let mut statement = self
+            .connection
+            .prepare_cached("SELECT EXISTS (SELECT 1 FROM joined WHERE sandbox = ?1)")?;
+        Ok(statement.query_row([sandbox.to_string()], |row| row.get(0))?)
+    }
+
     /// The directories that stand for runs of layers.
     pub fn joined(&self) -> Result<Vec<Joined>, StoreError> {
         let mut statement = self

@@ -44,6 +44,9 @@ pub enum StoreError {
     /// The alias belongs to a living sandbox.
     #[error("the name `{0}` is in use")]
     AliasTaken(String),
+    /// The text is what ids look like.
+    #[error("`{0}` cannot be a name: it looks like the id of a sandbox")]
+    AliasIsId(String),
     /// The text cannot be an alias.
     #[error("`{0}` cannot be a name: use small letters, digits and dashes")]
     NotAnAlias(String),
@@ -109,7 +112,7 @@ impl Fault for StoreError {
     fn kind(&self) -> Kind {
         match self {
             Self::Missing { .. } => Kind::NotFound,
-            Self::NotAnAlias(_) => Kind::Invalid,
+            Self::NotAnAlias(_) | Self::AliasIsId(_) => Kind::Invalid,
             Self::AliasTaken(_)
             | Self::OutOfTurn(_)
             | Self::PromotionOutOfTurn { .. }
@@ -135,6 +138,7 @@ impl Fault for StoreError {
             Self::Missing { .. }
             | Self::AliasTaken(_)
             | Self::NotAnAlias(_)
+            | Self::AliasIsId(_)
             | Self::OutOfTurn(_)
             | Self::PromotionOutOfTurn { .. }
             | Self::SuggestionOutOfTurn { .. }

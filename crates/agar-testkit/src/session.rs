@@ -1,7 +1,7 @@
 //! A program on a terminal, driven as a person would drive it.
 
 use crate::invocation::Invocation;
-use crate::wait::{PATIENCE, holds_within};
+use crate::wait::{self, PATIENCE, holds_within};
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 use std::fs::File;
@@ -10,6 +10,10 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// How long a person takes from one key to the next, at the very least.
+const FINGER: Duration = Duration::from_millis(20);
 
 /// A program with a controlling terminal of its own.
 #[derive(Debug)]
@@ -63,6 +67,16 @@ impl Session {
         self.keyboard
             .write_all(keys.as_bytes())
             .expect("the terminal takes keys");
+    }
+
+    /// Presses a key when everything typed before it has been taken in, as a person does who reads
+    /// the answer first. The pause is part of what is typed: tmux takes keys that come within a
+    /// millisecond of each other for pasted text, in which its own keys mean nothing.
+    #[track_caller]
+    pub fn press(&mut self, key: &str) {
+        let pressed = Instant::now() + FINGER;
+        wait::until("a finger", || Instant::now() >= pressed);
+        self.send(key);
     }
 
     /// Changes the size of the window.

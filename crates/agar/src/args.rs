@@ -153,6 +153,7 @@ pub enum Verb {
     Schema(commands::schema::SchemaArgs),
     #[command(hide = true)]
     Man(commands::man::ManArgs),
+    Help(commands::help::HelpArgs),
     #[command(hide = true)]
     Upkeep(commands::upkeep::UpkeepArgs),
 }

@@ -16,6 +16,7 @@ pub mod evolve;
 pub mod exec;
 pub mod experiments;
 pub mod fork;
+pub mod help;
 pub mod init;
 pub mod inspect;
 pub mod jail;
@@ -95,6 +96,7 @@ pub fn dispatch(verb: &Verb, context: &Context) -> Result<u8, Failure> {
         Verb::Completion(args) => completion::run(args, context),
         Verb::Schema(args) => schema::run(args, context),
         Verb::Man(args) => man::run(args, context),
+        Verb::Help(args) => help::run(args, context),
         Verb::Upkeep(args) => upkeep::run(args, context),
     }
 }

@@ -79,7 +79,9 @@ impl Failure {
                 ..Self::new(Kind::Interrupted, "the reader went away")
             };
         }
-        Self::because(Kind::Internal, "cannot write the answer", error)
+        let is_full = error.kind() == io::ErrorKind::StorageFull;
+        let kind = if is_full { Kind::Limit } else { Kind::Internal };
+        Self::because(kind, "cannot write the answer", error)
     }
 
     /// The answer could not be put into JSON.
@@ -370,6 +372,12 @@ mod tests {
     fn a_reader_that_went_away_is_not_an_error() {
         let failure = Failure::writing(&io::ErrorKind::BrokenPipe.into());
         assert_eq!(failure.exit(), 0);
+    }
+
+    #[test]
+    fn a_full_disk_is_not_our_defect() {
+        let failure = Failure::writing(&io::ErrorKind::StorageFull.into());
+        assert_eq!(failure.exit(), Kind::Limit.exit_code());
     }
 
     #[test]

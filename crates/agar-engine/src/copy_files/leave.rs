@@ -6,7 +6,7 @@
 use super::CopyAnswer;
 use crate::blueprint::Blueprint;
 use crate::view::shown;
-use crate::{Engine, EngineError, changes, find, view};
+use crate::{Engine, EngineError, changes, find, view, whereabouts};
 use agar_sandbox::layer::{Entry, Kind, View};
 use agar_sandbox::stack::{Stack, owner};
 use std::ffi::OsString;
@@ -23,6 +23,7 @@ pub(super) fn copy_out(
     let here = engine.here()?;
     let record = find::sandbox(here, Some(name))?;
     let blueprint = changes::kept(&record, "copy files out of")?;
+    let blueprint = whereabouts::inside(here, blueprint);
     let from = blueprint.root.join(from);
     let mut copy = Copy {
         reach: Reach::into(&blueprint),

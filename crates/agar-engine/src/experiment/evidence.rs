@@ -61,7 +61,7 @@ impl Gathered {
         let changes = if record.state == State::Collected {
             ChangeView::default()
         } else {
-            changes::shown(&changes::computed(blueprint)?)
+            changes::shown(&changes::computed(here, blueprint)?)
         };
         Ok(Self::with_changes(here, (record, blueprint), run, &changes))
     }

@@ -32,7 +32,11 @@ pub(super) struct Rules {
     pub(super) idle_ms: u64,
     pub(super) keep_last: usize,
     pub(super) disk_budget: Option<u64>,
+    /// How many of the newest are kept although there is no room for them.
+    pub(super) keep_last_over_budget: usize,
     pub(super) grace_ms: u64,
+    /// Whether what is in the trash goes however short it lay there.
+    pub(super) empty_trash: bool,
 }
 
 /// Why a sandbox goes.
@@ -42,6 +46,7 @@ pub(super) enum Why {
     Idle,
     DiskBudget,
     GraceOver,
+    TrashEmptied,
 }
 
 impl Why {
@@ -51,6 +56,7 @@ impl Why {
             Self::Idle => "idle",
             Self::DiskBudget => "over the disk budget",
             Self::GraceOver => "grace period over",
+            Self::TrashEmptied => "trash emptied",
         }
     }
 }
@@ -65,9 +71,12 @@ pub(super) enum Fate {
 }
 
 /// Decides about the sandboxes of any number of projects, oldest first. Who is not named stays.
+///
+/// Each project has a disk budget of its own, unless there is one `over_all` of them.
 pub(super) fn choose(
     candidates: &[Candidate],
     rules: &dyn Fn(ProjectId) -> Rules,
+    over_all: Option<u64>,
     now: Timestamp,
 ) -> Vec<(SandboxId, Fate)> {
     let mut projects: BTreeMap<ProjectId, Vec<&Candidate>> = BTreeMap::new();
@@ -77,49 +86,72 @@ pub(super) fn choose(
             .or_default()
             .push(candidate);
     }
-    projects
-        .into_iter()
-        .flat_map(|(project, candidates)| of_project(candidates, rules(project), now))
-        .collect()
+    let mut chosen = Vec::new();
+    let mut all = Vec::new();
+    for (project, candidates) in projects {
+        let rules = rules(project);
+        let mut left = of_project(candidates, rules, now, &mut chosen);
+        if over_all.is_none() {
+            give_up_until(&mut left, rules.disk_budget, &mut chosen);
+        }
+        all.append(&mut left);
+    }
+    give_up_until(&mut all, over_all, &mut chosen);
+    chosen
 }
 
-fn of_project(
-    mut candidates: Vec<&Candidate>,
+/// A sandbox that stays unless there is no room for it.
+struct Left<'c> {
+    candidate: &'c Candidate,
+    /// Whether it is one of the newest, which are kept in any case.
+    spared: bool,
+}
+
+/// Decides by time. Gives those that stay.
+fn of_project<'c>(
+    mut candidates: Vec<&'c Candidate>,
     rules: Rules,
     now: Timestamp,
-) -> Vec<(SandboxId, Fate)> {
+    chosen: &mut Vec<(SandboxId, Fate)>,
+) -> Vec<Left<'c>> {
     candidates.sort_by_key(|candidate| (candidate.active, candidate.id));
-    let mut chosen = Vec::new();
     let mut settled = Vec::new();
     for candidate in candidates {
         match candidate.state {
-            State::Discarded if now.since(candidate.active) >= rules.grace_ms => {
-                chosen.push((candidate.id, Fate::GiveUp(Why::GraceOver)));
+            State::Discarded => {
+                let why = is_gone_for_good(candidate, rules, now);
+                chosen.extend(why.map(|why| (candidate.id, Fate::GiveUp(why))));
             }
             State::Running if !candidate.busy => {
                 let why = is_over(candidate, rules, now);
                 chosen.extend(why.map(|why| (candidate.id, Fate::Stop(why))));
             }
             State::Finished | State::Promoted => settled.push(candidate),
-            State::Creating
-            | State::Running
-            | State::Paused
-            | State::Discarded
-            | State::Collected => {}
+            State::Creating | State::Running | State::Paused | State::Collected => {}
         }
     }
-    let first_spared = settled.len().saturating_sub(rules.keep_last);
+    let count = settled.len();
     let mut left = Vec::new();
     for (index, candidate) in settled.into_iter().enumerate() {
+        let newer = count - index - 1;
         match is_over(candidate, rules, now) {
-            Some(Why::Idle) if index >= first_spared => left.push(candidate),
-            Some(why) => chosen.push((candidate.id, Fate::GiveUp(why))),
-            None => left.push(candidate),
+            Some(why) if why != Why::Idle || newer >= rules.keep_last => {
+                chosen.push((candidate.id, Fate::GiveUp(why)));
+            }
+            Some(_) | None => left.push(Left {
+                candidate,
+                spared: newer < rules.keep_last_over_budget,
+            }),
         }
     }
-    let over = over_budget(&left, rules.disk_budget);
-    chosen.extend(over.map(|id| (id, Fate::GiveUp(Why::DiskBudget))));
-    chosen
+    left
+}
+
+fn is_gone_for_good(candidate: &Candidate, rules: Rules, now: Timestamp) -> Option<Why> {
+    if now.since(candidate.active) >= rules.grace_ms {
+        return Some(Why::GraceOver);
+    }
+    rules.empty_trash.then_some(Why::TrashEmptied)
 }
 
 fn is_over(candidate: &Candidate, rules: Rules, now: Timestamp) -> Option<Why> {
@@ -132,19 +164,20 @@ fn is_over(candidate: &Candidate, rules: Rules, now: Timestamp) -> Option<Why> {
     (now.since(candidate.active) >= rules.idle_ms).then_some(Why::Idle)
 }
 
-/// The oldest that have to go so that the rest fits.
-fn over_budget<'c>(
-    left: &'c [&Candidate],
-    budget: Option<u64>,
-) -> impl Iterator<Item = SandboxId> + use<'c> {
-    let mut total: u64 = left.iter().map(|candidate| candidate.bytes).sum();
-    left.iter()
-        .take_while(move |candidate| {
-            let over = budget.is_some_and(|budget| total > budget);
-            total = total.saturating_sub(candidate.bytes);
-            over
-        })
-        .map(|candidate| candidate.id)
+/// Gives up the oldest until the rest fits, or only those are left that are kept in any case.
+fn give_up_until(left: &mut [Left<'_>], budget: Option<u64>, chosen: &mut Vec<(SandboxId, Fate)>) {
+    let Some(budget) = budget else {
+        return;
+    };
+    left.sort_by_key(|it| (it.candidate.active, it.candidate.id));
+    let mut total: u64 = left.iter().map(|it| it.candidate.bytes).sum();
+    for Left { candidate, .. } in left.iter().filter(|it| !it.spared) {
+        if total <= budget {
+            return;
+        }
+        total = total.saturating_sub(candidate.bytes);
+        chosen.push((candidate.id, Fate::GiveUp(Why::DiskBudget)));
+    }
 }
 
 #[cfg(test)]
@@ -158,7 +191,9 @@ mod tests {
         idle_ms: HOUR,
         keep_last: 0,
         disk_budget: None,
+        keep_last_over_budget: 0,
         grace_ms: 24 * HOUR,
+        empty_trash: false,
     };
 
     fn project(number: u8) -> ProjectId {
@@ -181,7 +216,7 @@ mod tests {
     }
 
     fn chosen(candidates: &[Candidate], rules: Rules) -> Vec<(SandboxId, Fate)> {
-        choose(candidates, &|_| rules, NOW)
+        choose(candidates, &|_| rules, None, NOW)
     }
 
     #[test]
@@ -254,6 +289,54 @@ mod tests {
         let fate = Fate::GiveUp(Why::DiskBudget);
         assert_eq!(chosen(&candidates, rules(25)), [(candidates[2].id, fate)]);
         assert_eq!(chosen(&candidates, rules(0)).len(), 3);
+    }
+
+    #[test]
+    fn the_newest_are_kept_although_there_is_no_room_for_them() {
+        let candidates: Vec<_> = (1..=3).map(|hours| since(hours, State::Finished)).collect();
+        let rules = |keep_last_over_budget| Rules {
+            idle_ms: u64::MAX,
+            disk_budget: Some(0),
+            keep_last_over_budget,
+            ..RULES
+        };
+        assert_eq!(chosen(&candidates, rules(3)), []);
+        let fate = Fate::GiveUp(Why::DiskBudget);
+        assert_eq!(chosen(&candidates, rules(2)), [(candidates[2].id, fate)]);
+    }
+
+    #[test]
+    fn a_budget_over_all_projects_counts_them_together() {
+        let mut candidates: Vec<_> = (1..=4).map(|hours| since(hours, State::Finished)).collect();
+        candidates[1].project = project(2);
+        candidates[2].project = project(2);
+        let rules = |_| Rules {
+            idle_ms: u64::MAX,
+            disk_budget: Some(0),
+            keep_last_over_budget: 1,
+            ..RULES
+        };
+        let chosen = |budget| choose(&candidates, &rules, Some(budget), NOW);
+        let fate = Fate::GiveUp(Why::DiskBudget);
+        assert_eq!(chosen(40), []);
+        assert_eq!(chosen(35), [(candidates[3].id, fate)]);
+        let both = [(candidates[3].id, fate), (candidates[2].id, fate)];
+        assert_eq!(chosen(0), both, "each project keeps its newest");
+    }
+
+    #[test]
+    fn what_is_emptied_before_its_time_is_said_to_be() {
+        let young = since(1, State::Discarded);
+        let old = since(25, State::Discarded);
+        let rules = Rules {
+            empty_trash: true,
+            ..RULES
+        };
+        let fates = [
+            (old.id, Fate::GiveUp(Why::GraceOver)),
+            (young.id, Fate::GiveUp(Why::TrashEmptied)),
+        ];
+        assert_eq!(chosen(&[young, old], rules), fates);
     }
 
     #[test]

@@ -11,6 +11,7 @@ use crate::snapshot::settled;
 use crate::travel::{self, NewSnapshot, Note, Wish, is_at_rest};
 use crate::turn::Turn;
 use crate::{Engine, restore};
+use agar_core::fault::{Fault as _, Kind};
 use agar_core::snapshot::{SnapshotKind, Taken};
 use agar_core::state::State;
 use agar_core::walls::BaseKind;
@@ -31,7 +32,7 @@ pub(crate) enum WayBack {
     /// This snapshot shows the sandbox as it was.
     To(Snapshot),
     /// There is none, for this reason.
-    None(&'static str),
+    None(String),
 }
 
 impl WayBack {
@@ -62,7 +63,7 @@ pub(crate) fn before_run(
     }
     let blueprint = Blueprint::of(&record)?;
     if record.base == BaseKind::Live && blueprint.copy.is_none() {
-        return Ok(WayBack::None("its base is live"));
+        return Ok(WayBack::None("its base is live".to_owned()));
     }
     if let Some(head) = record.head
         && is_at_rest(&record, &blueprint)
@@ -78,9 +79,17 @@ pub(crate) fn before_run(
         note: Some(&note),
         kind: SnapshotKind::BeforeRun,
     };
-    match travel::take_within(engine, here, (&record, &wish), CLONE_BYTES_MAX)? {
-        None => Ok(WayBack::None("too much would have to be copied for it")),
-        Some(took) => {
+    match travel::take_within(engine, here, (&record, &wish), CLONE_BYTES_MAX) {
+        Ok(None) => {
+            let why = "too much would have to be copied for it";
+            Ok(WayBack::None(why.to_owned()))
+        }
+        // What the command's own doing keeps from being copied must not keep out the next command.
+        Err(EngineError::Clone(error)) if error.kind() == Kind::Refused => {
+            Ok(WayBack::None(error.to_string()))
+        }
+        Err(error) => Err(error),
+        Ok(Some(took)) => {
             let record = here.read(|store| store.sandbox(record.id))?;
             travel::tend(engine, &record, &Blueprint::of(&record)?)?;
             Ok(WayBack::To(took.snapshot))
@@ -97,6 +106,16 @@ pub(crate) fn take_back(
     target: &Snapshot,
 ) -> Result<Option<Snapshot>, EngineError> {
     let _turn = Turn::take(&here.sandbox(record.id))?;
+    take_back_in_turn(engine, here, record, target)
+}
+
+/// The same for whoever has the turn.
+pub(crate) fn take_back_in_turn(
+    engine: &Engine,
+    here: &Here,
+    record: &Sandbox,
+    target: &Snapshot,
+) -> Result<Option<Snapshot>, EngineError> {
     let record = settled(engine, here, record)?;
     Ok(restore::return_to(engine, here, &record, target)?.left)
 }

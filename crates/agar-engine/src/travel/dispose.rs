@@ -9,8 +9,9 @@ use crate::travel::note::Note;
 use crate::travel::shelves;
 use agar_core::id::SandboxId;
 use agar_core::state::State;
-use agar_store::{Reader, Sandbox, Scope, Snapshot};
+use agar_store::{Reader, Sandbox, Scope, Snapshot, StoreError};
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Throws away what is left of a collected sandbox, but for layers that forks stand on; and what was
@@ -18,22 +19,11 @@ use std::path::{Path, PathBuf};
 pub(crate) fn dispose(engine: &Engine, here: &Here, id: SandboxId) -> Result<(), EngineError> {
     let directory = here.sandbox(id);
     let (record, snapshots) = here.read(|store| Ok((store.sandbox(id)?, store.snapshots(id)?)))?;
-    let own = Blueprint::of(&record).ok();
-    let own = own.iter().flat_map(|blueprint| &blueprint.stacks);
-    let mut stood_on: BTreeSet<PathBuf> = own.flat_map(|stack| stack.kept.clone()).collect();
-    for snapshot in &snapshots {
-        stood_on.extend(
-            shelves(&record.alias, snapshot)?
-                .into_iter()
-                .flat_map(|it| it.kept),
-        );
-    }
-    let borrowed: BTreeSet<PathBuf> = stood_on
-        .into_iter()
-        .filter(|layer| !layer.starts_with(&directory))
-        .collect();
-    let is_plain = snapshots.is_empty() && borrowed.is_empty();
-    if !is_plain {
+    let lenders = lenders(here, &record, &snapshots)?;
+    // Forks stand on its layers, also when the snapshot is gone that they were made from; and whoever
+    // stands on the same parts as it does may stand on what it joined them to.
+    let lends = here.read(|store| Ok(store.was_forked(id)? || store.has_joined(id)?))?;
+    if !snapshots.is_empty() {
         here.write(|store| {
             for snapshot in &snapshots {
                 store.remove_snapshot(snapshot, "sandbox gone", engine.now())?;
@@ -41,24 +31,60 @@ pub(crate) fn dispose(engine: &Engine, here: &Here, id: SandboxId) -> Result<(),
             Ok(())
         })?;
     }
-    let mut homes: BTreeSet<SandboxId> = borrowed
-        .iter()
-        .filter_map(|path| home(here, path))
-        .collect();
-    homes.insert(id);
-    if is_plain {
-        return here.throw_away(&directory);
+    if !lends {
+        here.throw_away(&directory)?;
     }
-    let used = in_use(here)?;
-    for home in homes {
-        let is_gone = here
-            .read(|store| store.sandbox(home))
-            .is_ok_and(|it| it.state == State::Collected);
-        if is_gone {
-            clear(here, home, &used)?;
+    let mut used = None;
+    for home in lenders.into_iter().chain(lends.then_some(id)) {
+        if home == id || here.read(|store| is_deserted(&store, home))? {
+            let used = match &mut used {
+                Some(used) => used,
+                none => none.insert(in_use(here)?),
+            };
+            clear(here, home, used)?;
         }
     }
     Ok(())
+}
+
+/// In whose directories lies, or lay, what a sandbox stands on.
+fn lenders(
+    here: &Here,
+    record: &Sandbox,
+    snapshots: &[Snapshot],
+) -> Result<BTreeSet<SandboxId>, EngineError> {
+    let own = Blueprint::of(record).ok();
+    let own = own.iter().flat_map(|blueprint| &blueprint.stacks);
+    let mut stood_on: BTreeSet<PathBuf> = own.flat_map(|stack| stack.kept.clone()).collect();
+    for snapshot in snapshots {
+        let shelves = shelves(&record.alias, snapshot)?;
+        stood_on.extend(shelves.into_iter().flat_map(|it| it.kept));
+    }
+    let mut lenders: BTreeSet<SandboxId> = stood_on
+        .iter()
+        .filter_map(|path| home(here, path))
+        .collect();
+    lenders.extend(here.read(|store| ancestors(&store, record))?);
+    lenders.remove(&record.id);
+    Ok(lenders)
+}
+
+/// Those that a sandbox descends from: it may have stood on what is theirs.
+fn ancestors(store: &Reader<'_>, record: &Sandbox) -> Result<Vec<SandboxId>, StoreError> {
+    let mut found = Vec::new();
+    let mut next = record.parent;
+    while let Some(id) = next {
+        found.push(id);
+        next = store.sandbox(id)?.parent;
+    }
+    Ok(found)
+}
+
+/// Whether a sandbox is gone and no fork of it is left. For as long as there is one it is not asked which
+/// of the layers that were left are there for whose sake: that takes a look at everybody, and of a
+/// hundred forks each would.
+fn is_deserted(store: &Reader<'_>, id: SandboxId) -> Result<bool, StoreError> {
+    Ok(store.sandbox(id)?.state == State::Collected && !store.has_forks(id)?)
 }
 
 /// Forgets a snapshot, and throws away the layers that only it stood on. What descends from it
@@ -89,8 +115,14 @@ pub(crate) fn clear_layers(here: &Here, id: SandboxId) -> Result<(), EngineError
         name.is_some_and(|name| starts.iter().any(|start| name.starts_with(start)))
     };
     let entries = directory.read_dir().into_iter().flatten().flatten();
-    let layers: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_layer).collect();
-    // Looked at after the list: a layer that is made meanwhile is not on it.
+    let mut layers: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_layer).collect();
+    // Both are looked at after the list: a layer that is made meanwhile is not on it. What all others
+    // stand on takes the longer the more there are, and is asked only where it matters.
+    let own = here.reading(|store| own_layers(&store, id))?;
+    layers.retain(|layer| !is_used(layer, &own));
+    if layers.is_empty() {
+        return Ok(());
+    }
     let used = in_use(here)?;
     for layer in layers.iter().filter(|layer| !is_used(layer, &used)) {
         here.write(|store| store.remove_joined(layer))?;
@@ -112,9 +144,12 @@ fn clear(here: &Here, id: SandboxId, used: &BTreeSet<PathBuf>) -> Result<(), Eng
         here.write(|store| store.remove_joined_of(id))?;
         return here.throw_away(&directory);
     }
-    let entries = directory
-        .read_dir()
-        .map_err(EngineError::io("see what is left of a sandbox"))?;
+    let entries = match directory.read_dir() {
+        Ok(entries) => entries,
+        // Nothing is: whoever stands on it is not helped by an error here.
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(EngineError::io("see what is left of a sandbox")(error)),
+    };
     for entry in entries.flatten() {
         if !is_used(&entry.path(), used) {
             here.write(|store| store.remove_joined(&entry.path()))?;
@@ -140,15 +175,7 @@ pub(crate) fn in_use(here: &Here) -> Result<BTreeSet<PathBuf>, EngineError> {
 fn layers_in_use(store: &Reader<'_>) -> Result<BTreeSet<PathBuf>, EngineError> {
     let mut used = BTreeSet::new();
     for record in store.sandboxes(None, Scope::Kept)? {
-        for stack in &Blueprint::of(&record)?.stacks {
-            used.extend(stack.written().map(Path::to_owned));
-        }
-        let note = record.pending.as_deref();
-        if let Some(note) = note.and_then(|text| serde_json::from_str::<Note>(text).ok()) {
-            used.extend(note.made.iter().cloned());
-            let arrival = note.arrival.iter().flat_map(|arrival| &arrival.stacks);
-            used.extend(arrival.flat_map(|stack| stack.written().map(Path::to_owned)));
-        }
+        used.extend(layers_of(&record)?);
     }
     for snapshot in store.snapshots_of(None)? {
         for keep in shelves("a sandbox", &snapshot)? {
@@ -162,4 +189,30 @@ fn layers_in_use(store: &Reader<'_>) -> Result<BTreeSet<PathBuf>, EngineError> {
         }
     }
     Ok(used)
+}
+
+/// The layers that a sandbox and its own snapshots stand on.
+fn own_layers(store: &Reader<'_>, id: SandboxId) -> Result<BTreeSet<PathBuf>, EngineError> {
+    let mut own: BTreeSet<PathBuf> = layers_of(&store.sandbox(id)?)?.into_iter().collect();
+    for snapshot in store.snapshots(id)? {
+        for keep in shelves("a sandbox", &snapshot)? {
+            own.extend(keep.kept);
+        }
+    }
+    Ok(own)
+}
+
+/// The layers that a sandbox stands on, or is about to.
+fn layers_of(record: &Sandbox) -> Result<Vec<PathBuf>, EngineError> {
+    let mut layers = Vec::new();
+    for stack in &Blueprint::of(record)?.stacks {
+        layers.extend(stack.written().map(Path::to_owned));
+    }
+    let note = record.pending.as_deref();
+    if let Some(note) = note.and_then(|text| serde_json::from_str::<Note>(text).ok()) {
+        layers.extend(note.made.iter().cloned());
+        let arrival = note.arrival.iter().flat_map(|arrival| &arrival.stacks);
+        layers.extend(arrival.flat_map(|stack| stack.written().map(Path::to_owned)));
+    }
+    Ok(layers)
 }

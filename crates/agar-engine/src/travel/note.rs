@@ -9,6 +9,7 @@ use agar_core::fault::{Fault as _, Kind};
 use agar_core::id::SnapshotId;
 use agar_core::seam::Timestamp;
 use agar_core::snapshot::{SnapshotKind, Taken};
+use agar_core::state::{Event, State};
 use agar_core::walls::BaseKind;
 use agar_jail::client::{Laid, Laying};
 use agar_sandbox::stack::Stack;
@@ -228,6 +229,10 @@ impl Note {
         if let Some((snapshot, _)) = self.restored {
             let fact = Fact::SnapshotRestored { snapshot, ended };
             store.append(record.project, Some(record.id), at, &fact)?;
+            if record.state == State::Promoted {
+                // What is there now was perhaps never applied.
+                store.advance_sandbox(record.id, Event::Return, at)?;
+            }
         }
         Ok(())
     }

@@ -40,16 +40,23 @@ pub(crate) fn retain_all(engine: &Engine, here: &Here, keep: u32) -> Result<u64,
             continue;
         }
         let old = excess(engine, here, (&record, keep))?;
-        here.write(|store| {
-            for snapshot in &old {
-                store.remove_snapshot(snapshot, "kept long enough", engine.now())?;
-            }
-            Ok(())
-        })?;
+        forget(engine, here, &old)?;
         gone += old.len() as u64;
         dispose::clear_layers(here, record.id)?;
     }
     Ok(gone)
+}
+
+fn forget(engine: &Engine, here: &Here, old: &[Snapshot]) -> Result<(), EngineError> {
+    if old.is_empty() {
+        return Ok(());
+    }
+    here.write(|store| {
+        for snapshot in old {
+            store.remove_snapshot(snapshot, "kept long enough", engine.now())?;
+        }
+        Ok(())
+    })
 }
 
 fn excess(
@@ -57,13 +64,15 @@ fn excess(
     here: &Here,
     (record, keep): (&Sandbox, u32),
 ) -> Result<Vec<Snapshot>, EngineError> {
-    let (snapshots, origins) = here.read(|store| {
-        let forks = store.sandboxes(Some(record.project), Scope::Kept)?;
-        let origins: BTreeSet<SnapshotId> = forks.iter().filter_map(|fork| fork.origin).collect();
-        Ok((store.snapshots(record.id)?, origins))
-    })?;
-    let is_needed =
-        |snapshot: &Snapshot| record.head == Some(snapshot.id) || origins.contains(&snapshot.id);
+    let snapshots = here.read(|store| store.snapshots(record.id))?;
+    let is_head = |snapshot: &Snapshot| record.head == Some(snapshot.id);
+    // Who was forked from which takes a look at all of them, for which there is seldom a reason.
+    if choose(snapshots.clone(), keep, engine.now(), is_head).is_empty() {
+        return Ok(Vec::new());
+    }
+    let forks = here.read(|store| store.sandboxes(Some(record.project), Scope::Kept))?;
+    let origins: BTreeSet<SnapshotId> = forks.iter().filter_map(|fork| fork.origin).collect();
+    let is_needed = |snapshot: &Snapshot| is_head(snapshot) || origins.contains(&snapshot.id);
     Ok(choose(snapshots, keep, engine.now(), is_needed))
 }
 

@@ -137,7 +137,8 @@ impl Taking<'_> {
             |stack: &Stack| !stack.role.can_be_kept() && clones::holds_something(&stack.upper);
         self.record.state == State::Running
             && self.blueprint.stacks.iter().any(to_clone)
-            && raise::processes_inside(self.engine, self.here, self.record.id) > 0
+            && raise::processes_inside(self.engine, self.here, self.record.id)
+                .map_or(true, |processes| processes > 0)
     }
 
     /// Keeps the uppers as layers and puts new ones in their place: takes the same time whatever was

@@ -12,6 +12,7 @@ mod crowding;
 mod desk;
 mod enduring;
 mod evolution;
+mod forking;
 mod grounding;
 mod learning;
 mod living;

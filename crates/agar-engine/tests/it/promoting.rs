@@ -157,6 +157,27 @@ fn what_changed_outside_the_project_is_listed_apart_and_not_applied() {
     assert!(!elsewhere.exists());
 }
 
+#[test]
+fn a_conflict_outside_the_project_leaves_the_project_alone_as_well() {
+    let desk = Desk::new();
+    let elsewhere = desk.home().join("elsewhere");
+    fs_err::write(&elsewhere, "base\n").unwrap();
+    tried(&desk, "echo theirs > ~/elsewhere; echo y > here");
+    fs_err::write(&elsewhere, "mine\n").unwrap();
+    let mut request = ApplyRequest {
+        outside: vec![elsewhere.to_str().unwrap().to_owned()],
+        ..ApplyRequest::default()
+    };
+    let answer = apply(&desk.engine(), &request).unwrap();
+    assert!(!answer.applied);
+    assert!(!desk.project().join("here").exists());
+    assert_eq!(fs_err::read_to_string(&elsewhere).unwrap(), "mine\n");
+    request.side = Some(Side::Theirs);
+    assert!(apply(&desk.engine(), &request).unwrap().applied);
+    assert!(desk.project().join("here").exists());
+    assert_eq!(fs_err::read_to_string(&elsewhere).unwrap(), "theirs\n");
+}
+
 fn git(desk: &Desk, words: &[&str]) -> String {
     let output = std::process::Command::new("git")
         .args(["-c", "user.name=Ann", "-c", "user.email=ann@example.com"])

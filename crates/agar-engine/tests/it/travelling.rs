@@ -4,17 +4,18 @@ use crate::desk::{Desk, capture};
 use agar_core::fault::{Fault as _, Kind};
 use agar_core::snapshot::{SnapshotKind, Taken};
 use agar_core::state::State;
+use agar_engine::apply::{ApplyRequest, apply};
 use agar_engine::create::{CreateRequest, create};
 use agar_engine::diff::{DiffRequest, diff};
 use agar_engine::exec::{ExecRequest, exec};
 use agar_engine::fork::{ForkAnswer, ForkRequest, fork};
 use agar_engine::list::{ListRequest, list};
 use agar_engine::pause::{PauseRequest, ResumeRequest, pause, resume};
-use agar_engine::prune::{PruneRequest, prune};
 use agar_engine::remove::{RemoveRequest, remove};
 use agar_engine::restore::{RestoreAnswer, RestoreRequest, restore};
 use agar_engine::snapshot::{SnapshotAnswer, SnapshotRequest, snapshot};
 use agar_engine::snapshots::{SnapshotsRequest, snapshots};
+use agar_engine::take_back::{TakeBackRequest, take_back};
 use agar_engine::tree::{TreeRequest, tree};
 use agar_engine::upkeep::{UpkeepRequest, upkeep};
 use agar_engine::{Command, Engine, SandboxOptions};
@@ -153,6 +154,81 @@ fn an_idle_sandbox_returns_to_a_snapshot_and_from_there_to_what_it_left() {
     assert_eq!(yard.desk.read("file"), "base\n");
 }
 
+impl Yard {
+    /// Applies everything, and ends what runs.
+    fn apply(&self, alias: &str) {
+        let request = ApplyRequest {
+            sandbox: Some(alias.to_owned()),
+            stop: true,
+            ..ApplyRequest::default()
+        };
+        assert!(apply(&self.engine, &request).unwrap().applied);
+        assert_eq!(self.state(alias), State::Promoted);
+    }
+
+    /// Removes a sandbox. Whether it went to the trash.
+    fn is_trashed(&self, alias: &str) -> bool {
+        let request = RemoveRequest {
+            sandboxes: vec![alias.to_owned()],
+            force: true,
+            ..RemoveRequest::default()
+        };
+        remove(&self.engine, &request).unwrap().removed[0].in_trash
+    }
+}
+
+#[test]
+fn work_that_only_a_snapshot_holds_goes_to_the_trash_with_its_sandbox() {
+    let yard = Yard::new();
+    yard.create("calm-fern");
+    yard.snapshot("calm-fern", "clean");
+    yard.say("calm-fern", "echo w > w.txt");
+    let left = yard.restore("calm-fern@clean").left.unwrap();
+    assert!(yard.is_trashed("calm-fern"));
+    let back = TakeBackRequest {
+        sandbox: Some("calm-fern".to_owned()),
+    };
+    take_back(&yard.engine, &back).unwrap();
+    yard.restore(&left.reference);
+    assert_eq!(yard.say("calm-fern", "cat w.txt"), "w\n");
+    yard.create("brave-otter");
+    yard.snapshot("brave-otter", "clean");
+    assert!(!yard.is_trashed("brave-otter"), "nothing is in it");
+}
+
+#[test]
+fn snapshots_on_the_way_to_what_was_applied_are_no_work_of_their_own() {
+    let yard = Yard::new();
+    yard.create("calm-fern");
+    yard.snapshot("calm-fern", "clean");
+    yard.say("calm-fern", "echo one > one");
+    yard.snapshot("calm-fern", "half");
+    yard.say("calm-fern", "echo two > two");
+    yard.snapshot("calm-fern", "whole");
+    yard.apply("calm-fern");
+    assert!(!yard.is_trashed("calm-fern"));
+    yard.create("brave-otter");
+    yard.say("brave-otter", "echo three > three; echo 4 > four");
+    yard.snapshot("brave-otter", "first");
+    yard.say("brave-otter", "rm three; echo four > four");
+    yard.apply("brave-otter");
+    assert!(yard.is_trashed("brave-otter"), "three was never applied");
+}
+
+#[test]
+fn a_sandbox_that_returned_to_a_snapshot_is_no_longer_what_was_applied() {
+    let yard = Yard::new();
+    yard.create("calm-fern");
+    yard.say("calm-fern", "echo one > one");
+    yard.snapshot("calm-fern", "first");
+    yard.say("calm-fern", "echo two > two");
+    let left = yard.restore("calm-fern@first").left.unwrap();
+    yard.apply("calm-fern");
+    yard.restore(&left.reference);
+    assert_eq!(yard.state("calm-fern"), State::Finished);
+    assert!(yard.is_trashed("calm-fern"));
+}
+
 #[test]
 fn a_sandbox_without_a_jail_has_snapshots_too() {
     let yard = Yard::new();
@@ -167,6 +243,44 @@ fn a_sandbox_without_a_jail_has_snapshots_too() {
 }
 
 #[test]
+fn live_bulk_below_the_project_does_not_keep_a_snapshot_from_taking_no_time() {
+    let yard = Yard::new();
+    fs_err::create_dir(yard.desk.project().join("node_modules")).unwrap();
+    for number in 0..1200 {
+        yard.desk.write(&format!("node_modules/f{number}"), "x");
+    }
+    yard.desk.write(".gitignore", "node_modules/\n");
+    yard.create("calm-fern");
+    yard.say("calm-fern", "echo one > made");
+    let idle = yard.snapshot("calm-fern", "one").snapshot;
+    assert_eq!(idle.taken, Taken::Idle, "only the project was written to");
+    yard.say(
+        "calm-fern",
+        "echo two > made; echo b > node_modules/mine; rm node_modules/f0",
+    );
+    let both = yard.snapshot("calm-fern", "two").snapshot;
+    assert_eq!(both.taken, Taken::Idle, "both were written to");
+    let seen = "cat made; cat node_modules/mine node_modules/f0 2>&1 | sed s/.*://; ls node_modules | wc -l";
+    assert_eq!(
+        yard.say("calm-fern", seen),
+        "two\nb\n No such file or directory\n1200\n"
+    );
+    yard.restore("calm-fern@one");
+    assert_eq!(
+        yard.say(
+            "calm-fern",
+            "cat made; ls node_modules | wc -l; ls node_modules | grep -c mine"
+        ),
+        "one\n1200\n0\n"
+    );
+    yard.restore("calm-fern@two");
+    assert_eq!(
+        yard.say("calm-fern", "cat made node_modules/mine"),
+        "two\nb\n"
+    );
+}
+
+#[test]
 fn what_runs_stands_still_for_a_snapshot_and_is_ended_by_a_restore() {
     let yard = Yard::new();
     yard.create("calm-fern");
@@ -178,46 +292,6 @@ fn what_runs_stands_still_for_a_snapshot_and_is_ended_by_a_restore() {
     let back = yard.restore("calm-fern@first");
     assert_eq!(back.ended, 1);
     assert_eq!(yard.say("calm-fern", "cat made"), "one\n");
-}
-
-#[test]
-fn a_fork_has_everything_of_its_parent_and_nothing_of_its_siblings() {
-    let yard = Yard::new();
-    yard.create("calm-fern");
-    yard.say("calm-fern", "echo one > made; rm file");
-    yard.snapshot("calm-fern", "first");
-    yard.say("calm-fern", "echo late > late");
-    let here = yard.fork("calm-fern@first", "brave-otter");
-    assert_eq!(here.forks[0].lineage.as_ref().unwrap().depth, 1);
-    let now = yard.fork("calm-fern", "dim-reed");
-    assert_eq!(now.snapshot.kind, SnapshotKind::BeforeFork);
-    assert_eq!(yard.say("brave-otter", "ls; echo b > mine"), "made\nsrc\n");
-    assert_eq!(
-        yard.say("dim-reed", "ls; echo d > mine"),
-        "late\nmade\nsrc\n"
-    );
-    assert_eq!(yard.say("calm-fern", "ls"), "late\nmade\nsrc\n");
-    assert_eq!(yard.say("brave-otter", "cat mine"), "b\n");
-    // A fork of a fork, after its ancestors are gone for good.
-    let deep = yard.fork("brave-otter", "last-moss");
-    assert_eq!(deep.forks[0].lineage.as_ref().unwrap().depth, 2);
-    for alias in ["calm-fern", "brave-otter"] {
-        yard.remove(alias);
-    }
-    let request = PruneRequest {
-        empty_trash: true,
-        ..PruneRequest::default()
-    };
-    prune(&yard.engine, &request).unwrap();
-    assert_eq!(
-        yard.say("last-moss", "cat made mine; ls"),
-        "one\nb\nmade\nmine\nsrc\n"
-    );
-    yard.remove("last-moss");
-    yard.remove("dim-reed");
-    prune(&yard.engine, &request).unwrap();
-    prune(&yard.engine, &request).unwrap();
-    assert_eq!(yard.desk.left_in_state("sandboxes"), 0);
 }
 
 #[test]

@@ -12,11 +12,11 @@ use crate::protocol::Remounted;
 use crate::syscall;
 use crate::wire::Raw;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
-use rustix::fd::{AsRawFd, OwnedFd};
+use rustix::fd::{AsFd as _, AsRawFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::mount::UnmountFlags;
 use std::collections::VecDeque;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -83,17 +83,11 @@ pub(super) fn lay(plan: &Plan, held: &Held, order: &Remount, bury: &mut dyn FnMu
     if processes > 0 {
         return Remounted::Busy { processes };
     }
-    let mut overlays: Vec<&Overlay> = order.overlays.iter().collect();
-    overlays.sort_by_key(|overlay| overlay.target.as_path().components().count());
-    let stacks: Result<Vec<Opened>, Failed> = overlays
-        .iter()
-        .map(|overlay| Opened::new(held, overlay))
-        .collect();
-    let stacks = match stacks {
-        Ok(stacks) => stacks,
+    let parts = match parts(plan, held, order) {
+        Ok(parts) => parts,
         Err(failed) => return told(failed, false),
     };
-    match strip(&overlays) {
+    match strip(&parts) {
         Ok(()) => {}
         Err(Errno::BUSY) => return Remounted::Busy { processes },
         Err(errno) => {
@@ -102,12 +96,58 @@ pub(super) fn lay(plan: &Plan, held: &Held, order: &Remount, bury: &mut dyn FnMu
             return told(Failed { step, errno }, false);
         }
     }
-    for stack in &stacks {
-        if let Err(failed) = stack.mount(plan) {
+    for part in &parts {
+        if let Err(failed) = part.mount(plan) {
             return told(failed, true);
         }
     }
     Remounted::Laid { ended }
+}
+
+/// A tree that is taken away and comes back.
+enum Part<'a> {
+    /// With other layers.
+    Anew(Opened<'a>),
+    /// As it is: it stands within one that is laid anew, and would be in the way.
+    AsItIs { target: &'a Raw, tree: OwnedFd },
+}
+
+/// All trees that have to be taken away for an order, the shallowest first.
+fn parts<'a>(plan: &'a Plan, held: &Held, order: &'a Remount) -> Result<Vec<Part<'a>>, Failed> {
+    let anew = |target: &Raw| order.overlays.iter().any(|it| it.target == *target);
+    let within = |target: &Path| {
+        let mut above = order.overlays.iter().map(|it| it.target.as_path());
+        above.any(|above| target.starts_with(above))
+    };
+    let set_aside = plan.policy.overlays.iter().map(|it| &it.target);
+    let set_aside = set_aside.filter(|target| within(target.as_path()) && !anew(target));
+    let mut parts = order
+        .overlays
+        .iter()
+        .map(|overlay| Opened::new(held, overlay).map(Part::Anew))
+        .collect::<Result<Vec<_>, Failed>>()?;
+    for target in set_aside {
+        let tree = mount::clone_one(target.as_path())?;
+        parts.push(Part::AsItIs { target, tree });
+    }
+    parts.sort_by_key(|part| part.target().components().count());
+    Ok(parts)
+}
+
+impl Part<'_> {
+    fn target(&self) -> &Path {
+        match self {
+            Self::Anew(opened) => opened.target.as_path(),
+            Self::AsItIs { target, .. } => target.as_path(),
+        }
+    }
+
+    fn mount(&self, plan: &Plan) -> Result<(), Failed> {
+        match self {
+            Self::Anew(opened) => opened.mount(plan),
+            Self::AsItIs { target, tree } => mount::attach(tree.as_fd(), target.as_path()),
+        }
+    }
 }
 
 fn told(failed: Failed, lost: bool) -> Remounted {
@@ -146,9 +186,9 @@ fn moment() {
 
 /// Takes trees away, the deepest first. That the first is busy says that something is inside after
 /// all; nobody is in the others then, whatever the kernel still has to close there.
-fn strip(overlays: &[&Overlay]) -> Result<(), Errno> {
-    for (index, overlay) in overlays.iter().rev().enumerate() {
-        let target = overlay.target.as_path();
+fn strip(parts: &[Part<'_>]) -> Result<(), Errno> {
+    for (index, part) in parts.iter().rev().enumerate() {
+        let target = part.target();
         match rustix::mount::unmount(target, UnmountFlags::empty()) {
             Ok(()) => {}
             Err(Errno::BUSY) if index > 0 => {

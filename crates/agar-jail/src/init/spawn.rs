@@ -23,7 +23,9 @@ const DEFAULT_PATH: &[u8] = b"/usr/local/bin:/usr/bin:/bin";
 /// Takes orders until the keeper goes away.
 pub(super) fn serve(socket: &OwnedFd, runs: &Runs, desk: &Desk) {
     let mut buffer = Vec::new();
-    while let Ok(Some((order, descriptors))) = protocol::receive::<Order>(socket, &mut buffer) {
+    while let Ok(Some((order, descriptors))) =
+        protocol::receive_command::<Order>(socket, &mut buffer)
+    {
         buffer = Vec::new();
         match order {
             Order::Run(request) => run(socket, runs, &request, descriptors),

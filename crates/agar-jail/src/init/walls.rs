@@ -44,6 +44,9 @@ pub(super) fn start(
         let failed = outcome.is_err();
         if ready.send(outcome).is_ok() && !failed {
             spawn::serve(&far, &runs, &desk);
+            if for_thread.root == Root::Host {
+                super::end_everyone();
+            }
         }
         // The keeper went away, or the walls could not be raised.
         syscall::exit(i32::from(failed))

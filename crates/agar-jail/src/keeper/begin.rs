@@ -56,16 +56,7 @@ fn stand(
 
 /// Reads the configuration from its beginning, whoever else reads the same file.
 pub(crate) fn read_config(file: &OwnedFd) -> io::Result<KeeperConfig> {
-    let length = usize::try_from(rustix::fs::fstat(file)?.st_size).unwrap_or(0);
-    let mut bytes = vec![0; length];
-    let mut filled = 0;
-    while filled < length {
-        let offset = u64::try_from(filled).unwrap_or(u64::MAX);
-        match rustix::io::pread(file, &mut bytes[filled..], offset)? {
-            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-            read => filled += read,
-        }
-    }
+    let bytes = protocol::read_whole(file, u64::MAX)?;
     Ok(serde_json::from_slice(&bytes)?)
 }
 

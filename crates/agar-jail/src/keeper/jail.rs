@@ -26,6 +26,8 @@ pub(super) struct Jail {
     pub(super) socket: OwnedFd,
     pub(super) guard: Guard,
     notes: Vec<String>,
+    /// Whether what the init started would outlive it, and comes to this process instead.
+    adopts: bool,
     /// Held for as long as the keeper lives: whoever can take it knows that the keeper is gone.
     _lock: OwnedFd,
     _mark: Option<OwnedFd>,
@@ -90,6 +92,11 @@ impl Jail {
         refuse_if_hung_up(client)?;
         let (guard, notes) = Guard::new(config, ahead.groups.as_ref())?;
         raise::before(&config.plan)?;
+        let adopts = config.plan.root == Root::Host;
+        if adopts {
+            rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
+                .during(|| "take in what outlives the init".into())?;
+        }
         // Bubblewrap is moved, with all it started, when it has done its work.
         let group = guard.group().filter(|_| config.plan.root != Root::Helper);
         let cradle = group.and_then(Group::cradle);
@@ -101,13 +108,18 @@ impl Jail {
             .chain(&doors)
             .map(AsFd::as_fd)
             .collect();
-        protocol::send_bytes(&socket, b"g", &given).during(|| "let the init go on".into())?;
+        let word = match group {
+            Some(_) => protocol::TOGETHER,
+            None => protocol::ALONE,
+        };
+        protocol::send_bytes(&socket, &[word], &given).during(|| "let the init go on".into())?;
         Ok(Self {
             pid,
             handle,
             socket,
             guard,
             notes,
+            adopts,
             _lock: lock,
             _mark: config.mark.as_ref().and_then(|mark| hold(mark.as_path())),
         })
@@ -140,6 +152,9 @@ impl Jail {
             self.pid,
             rustix::process::WaitOptions::empty(),
         ));
+        if self.adopts {
+            init::end_everyone();
+        }
         self.guard.let_go(sandbox);
     }
 }

@@ -41,6 +41,8 @@ struct Ring {
 /// Someone who looks at the terminal, as far as the keeper is concerned.
 pub(super) struct Viewer {
     stream: OwnedFd,
+    /// How large its window is.
+    pub(super) window: WindowSize,
     /// The place in the output up to which it has been sent.
     at: u64,
     /// Keys that the command has not taken yet.
@@ -94,11 +96,17 @@ impl Terminal {
         }
     }
 
-    /// The command has started on it.
+    /// The command has started on it, with the window that was asked for at first. Whoever looked
+    /// meanwhile may have another.
     pub(super) fn stands(&mut self, near: OwnedFd) -> io::Result<()> {
         unblock(near.as_fd())?;
+        set_window(near.as_fd(), self.size);
         self.near = Some(near);
         Ok(())
+    }
+
+    pub(super) fn size(&self) -> WindowSize {
+        self.size
     }
 
     pub(super) fn near(&self) -> Option<BorrowedFd<'_>> {
@@ -106,13 +114,14 @@ impl Terminal {
     }
 
     /// Someone new who looks at it, and the end of the stream that is theirs.
-    pub(super) fn welcome(&self) -> io::Result<(Viewer, OwnedFd)> {
+    pub(super) fn welcome(&self, window: WindowSize) -> io::Result<(Viewer, OwnedFd)> {
         let flags = SocketFlags::CLOEXEC;
         let (ours, theirs) =
             rustix::net::socketpair(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
         unblock(ours.as_fd())?;
         let viewer = Viewer {
             stream: ours,
+            window,
             at: self.recent.first_line(),
             keys: Vec::new(),
         };
@@ -139,21 +148,13 @@ impl Terminal {
         }
     }
 
-    /// The window of whoever came or moved last is the terminal's.
+    /// Gives it another size.
     pub(super) fn resize(&mut self, size: WindowSize) {
+        let unchanged = std::mem::replace(&mut self.size, size) == size;
         let Some(near) = &self.near else {
-            self.size = size;
             return;
         };
-        let unchanged = std::mem::replace(&mut self.size, size) == size;
-        let wanted = rustix::termios::Winsize {
-            ws_row: size.rows,
-            ws_col: size.columns,
-            ws_xpixel: 0,
-            ws_ypixel: 0,
-        };
-        // A terminal that is gone needs no size.
-        let _ = rustix::termios::tcsetwinsize(near, wanted);
+        set_window(near.as_fd(), size);
         if unchanged && let Ok(front) = rustix::termios::tcgetpgrp(near) {
             // The kernel says nothing of a size that stayed, but a newcomer wants the picture drawn.
             let _ = rustix::process::kill_process_group(front, rustix::process::Signal::WINCH);
@@ -228,6 +229,17 @@ impl Viewer {
     }
 }
 
+fn set_window(near: BorrowedFd<'_>, size: WindowSize) {
+    let wanted = rustix::termios::Winsize {
+        ws_row: size.rows,
+        ws_col: size.columns,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    // A terminal that is gone needs no size.
+    let _ = rustix::termios::tcsetwinsize(near, wanted);
+}
+
 fn unblock(fd: BorrowedFd<'_>) -> io::Result<()> {
     let flags = rustix::fs::fcntl_getfl(fd)?;
     Ok(rustix::fs::fcntl_setfl(fd, flags | OFlags::NONBLOCK)?)
@@ -236,6 +248,19 @@ fn unblock(fd: BorrowedFd<'_>) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::pty::{OpenptFlags, openpt};
+
+    #[test]
+    fn a_window_that_was_told_before_the_command_started_holds() {
+        let size = |rows, columns| WindowSize { rows, columns };
+        let mut terminal = Terminal::new(1, size(24, 80));
+        terminal.resize(size(31, 97));
+        terminal
+            .stands(openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap())
+            .unwrap();
+        let now = rustix::termios::tcgetwinsize(terminal.near().unwrap()).unwrap();
+        assert_eq!((now.ws_row, now.ws_col), (31, 97));
+    }
 
     #[test]
     fn the_last_output_is_kept_and_a_newcomer_begins_with_a_whole_line() {

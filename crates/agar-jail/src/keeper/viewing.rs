@@ -43,9 +43,7 @@ impl Keeper<'_> {
             rows: 24,
             columns: 80,
         });
-        if let Some(terminal) = &mut self.terminal {
-            terminal.resize(size);
-        } else {
+        if self.terminal.is_none() {
             if self.runs.contains(request.number) {
                 let reason = format!("run {} is under way", request.number);
                 self.answer(client, &Reply::Refused { reason });
@@ -54,10 +52,10 @@ impl Keeper<'_> {
             self.jail.guard.run_begins(self.runs.is_empty());
             self.runs.begin(request, None);
             self.terminal = Some(Terminal::new(request.number, size));
-            protocol::send(&self.jail.socket, &Order::Run(request.clone()), &[])?;
+            protocol::send_command(&self.jail.socket, &Order::Run(request.clone()), &[])?;
         }
         if let (Some(terminal), Some(client)) = (&self.terminal, self.clients.get_mut(client)) {
-            let (viewer, theirs) = terminal.welcome()?;
+            let (viewer, theirs) = terminal.welcome(size)?;
             client.viewer = Some(viewer);
             let number = terminal.number;
             // A client that went away is noticed when its socket is polled.
@@ -67,7 +65,43 @@ impl Keeper<'_> {
                 &[theirs.as_fd()],
             ));
         }
+        self.fit();
         Ok(())
+    }
+
+    /// The window of a viewer has another size now.
+    pub(super) fn resize_viewer(&mut self, client: usize, size: WindowSize) {
+        let viewer = self.clients.get_mut(client);
+        if let Some(viewer) = viewer.and_then(|client| client.viewer.as_mut()) {
+            viewer.window = size;
+            self.fit();
+        }
+    }
+
+    /// The smallest window of those who look: what fits there, all of them see whole.
+    fn smallest_window(&self) -> Option<WindowSize> {
+        let viewers = self.clients.iter().filter_map(|it| it.viewer.as_ref());
+        let windows = viewers.map(|viewer| viewer.window);
+        windows.reduce(|one, other| WindowSize {
+            rows: one.rows.min(other.rows),
+            columns: one.columns.min(other.columns),
+        })
+    }
+
+    /// Fits the terminal to those who look, and has it drawn again for whoever came.
+    fn fit(&mut self) {
+        let smallest = self.smallest_window();
+        if let (Some(terminal), Some(size)) = (&mut self.terminal, smallest) {
+            terminal.resize(size);
+        }
+    }
+
+    /// Fits the terminal to those who still look. With nobody left it stays as it is.
+    pub(super) fn fit_rest(&mut self) {
+        let size = self.terminal.as_ref().map(Terminal::size);
+        if self.smallest_window() != size {
+            self.fit();
+        }
     }
 
     pub(super) fn terminal_stands(&mut self, descriptors: Vec<OwnedFd>) -> io::Result<()> {
@@ -83,12 +117,17 @@ impl Keeper<'_> {
             return;
         };
         terminal.read();
+        let mut left = false;
         for client in &mut self.clients {
             if let Some(viewer) = &mut client.viewer
                 && !viewer.carry(terminal)
             {
                 client.viewer = None;
+                left = true;
             }
+        }
+        if left {
+            self.fit_rest();
         }
     }
 
@@ -101,6 +140,7 @@ impl Keeper<'_> {
         if let Some(client) = self.clients.get_mut(client) {
             client.viewer = None;
         }
+        self.fit_rest();
         self.answer(client, &Reply::Ended { number });
     }
 

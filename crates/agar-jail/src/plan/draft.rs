@@ -138,8 +138,8 @@ impl Draft<'_> {
         );
     }
 
-    /// What a filesystem in memory may hold: half of the machine, or the limit if that is less.
-    fn room_in_memory(&self) -> u64 {
+    /// What the filesystem in memory may hold: half of the machine, or the limit if that is less.
+    pub(super) fn room_in_memory(&self) -> u64 {
         let half = self.machine.memory_bytes / 2;
         self.policy
             .limits
@@ -148,11 +148,9 @@ impl Draft<'_> {
     }
 
     fn fresh(&self, steps: &mut Vec<Step>) {
-        let half = self.room_in_memory();
         let fresh = |target: &str, mode| Step::Fresh {
             target: target.into(),
             mode,
-            size_bytes: half,
         };
         steps.push(fresh("/tmp", 0o1777));
         steps.push(fresh("/run", 0o755));
@@ -168,9 +166,7 @@ impl Draft<'_> {
     pub(super) fn kernel(&self, steps: &mut Vec<Step>) {
         steps.push(Step::Proc);
         steps.push(Step::EmptySys);
-        steps.push(Step::Devices {
-            shared_memory_bytes: self.room_in_memory(),
-        });
+        steps.push(Step::Devices);
         if self.policy.nested == Nested::Refused {
             steps.push(Step::ForbidNamespaces);
         }

@@ -58,9 +58,9 @@ impl fmt::Display for Step {
                 })
             }
             Self::Directory { target } => write!(f, "mkdir     {target}"),
-            Self::Fresh { target, mode, .. } => write!(f, "fresh     {target} {mode:o}"),
+            Self::Fresh { target, mode } => write!(f, "fresh     {target} {mode:o}"),
             Self::Proc => write!(f, "fresh     /proc"),
-            Self::Devices { .. } => write!(f, "fresh     /dev"),
+            Self::Devices => write!(f, "fresh     /dev"),
             Self::EmptySys => write!(f, "empty     /sys"),
             Self::ForbidNamespaces => write!(f, "forbid    user namespaces"),
             Self::Tree { target } | Self::ReadOnly { target } => write!(f, "ro        {target}"),

@@ -30,6 +30,7 @@ impl Draft<'_> {
             before: Vec::new(),
             root,
             steps: Vec::new(),
+            room_bytes: self.room_in_memory(),
             layers: LayerApi::Fsconfig,
             writable,
             helper: if root == Root::Helper {

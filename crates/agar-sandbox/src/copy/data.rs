@@ -9,6 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Files up to this size are read and written in one go.
 pub(super) const BUFFER: usize = 128 * 1024;
 
+/// What filesystems hand out at least.
+const BLOCK: u64 = 4096;
+
 /// What has been learned about the filesystem during a copy.
 #[derive(Debug)]
 pub(super) struct Means {
@@ -35,14 +38,15 @@ impl Means {
         if entry.size == 0 || self.reflink(from, to)? {
             return Ok(());
         }
+        // Within one block there is no hole, and what is that small may lie where no block is counted.
+        if entry.size > BLOCK && entry.blocks.saturating_mul(512) < entry.size {
+            return self.copy_sparse(from, to, entry.size, buffer);
+        }
         let size = usize::try_from(entry.size).unwrap_or(usize::MAX);
         if size < buffer.len() {
             // One read is the whole file: a regular file gives less than asked only at its end.
             let count = read(from, &mut *buffer)?;
             return write_all(to, &buffer[..count]);
-        }
-        if entry.blocks.saturating_mul(512) < entry.size {
-            return self.copy_sparse(from, to, entry.size, buffer);
         }
         // No more than there was: whoever appends as fast as this copies would never let it end.
         self.copy_range(from, to, entry.size, buffer)

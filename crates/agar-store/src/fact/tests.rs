@@ -87,6 +87,10 @@ fn of_snapshots() -> Vec<Fact> {
     let snapshot = SnapshotId::new(Timestamp::from_millis(1), [1; 10]);
     vec![
         Fact::SandboxForked { snapshot, depth: 1 },
+        Fact::SandboxRenamed {
+            from: "calm-fern".to_owned(),
+            to: "brave-otter".to_owned(),
+        },
         Fact::SnapshotTaken {
             snapshot,
             name: "s1".to_owned(),

@@ -5,13 +5,14 @@ use agar_core::state::{Event, State};
 use agar_store::{Fact, Lookup, Scope, StoreError};
 use proptest::prelude::*;
 
-const EVENTS: [Event; 8] = [
+const EVENTS: [Event; 9] = [
     Event::Start,
     Event::Pause,
     Event::Resume,
     Event::Finish,
     Event::Promote,
     Event::Undo,
+    Event::Return,
     Event::Discard,
     Event::Collect,
 ];

@@ -114,6 +114,57 @@ fn an_alias_is_free_again_once_its_sandbox_is_collected() {
 }
 
 #[test]
+fn the_name_of_one_in_the_trash_is_free_and_nobody_is_lost_by_that() {
+    let mut world = World::new();
+    let project = world.project("/src/shop").id;
+    let first = world.sandbox(project, "calm-fern").id;
+    let mut second = world.new_sandbox(project);
+    second.alias = Some("calm-fern".to_owned());
+    let numbers = &world.numbers;
+    let made = world.store.write::<_, StoreError>(|writer| {
+        writer.advance_sandbox(first, Event::Discard, at(3))?;
+        writer.create_sandbox(&second, numbers, at(4))
+    });
+    let made = made.unwrap();
+    let read = world.store.read();
+    let found = |lookup: Lookup| match lookup {
+        Lookup::Found(sandbox) => Some(sandbox.id),
+        Lookup::Missing { .. } | Lookup::Ambiguous(_) => None,
+    };
+    for name in ["calm-fern", "calm"] {
+        assert_eq!(found(read.find_sandbox(name, None).unwrap()), Some(made.id));
+        assert_eq!(found(read.find_in_trash(name, None).unwrap()), Some(first));
+    }
+    let id = first.to_string();
+    assert_eq!(found(read.find_sandbox(&id, None).unwrap()), Some(first));
+    let back = world
+        .store
+        .write(|writer| writer.take_back_sandbox(first, numbers, at(5)))
+        .unwrap();
+    assert_eq!(back.state, State::Finished);
+    assert_ne!(back.alias, "calm-fern");
+    let last = world.store.read().journal_since(project, 0, 100).unwrap();
+    let renamed = Fact::SandboxRenamed {
+        from: "calm-fern".to_owned(),
+        to: back.alias,
+    };
+    assert!(last.iter().any(|entry| entry.fact == renamed));
+}
+
+#[test]
+fn what_looks_like_an_id_is_no_name() {
+    let mut world = World::new();
+    let project = world.project("/src/shop").id;
+    let mut new = world.new_sandbox(project);
+    new.alias = Some(new.id.to_string());
+    let numbers = &world.numbers;
+    let refused = world
+        .store
+        .write(|writer| writer.create_sandbox(&new, numbers, at(3)));
+    assert!(matches!(refused, Err(StoreError::AliasIsId(_))));
+}
+
+#[test]
 fn a_sandbox_is_found_by_alias_prefix_or_id() {
     let mut world = World::new();
     let project = world.project("/src/shop").id;

@@ -7,6 +7,7 @@ use crate::streams::{Lender, Way};
 use crate::ui::block::{self, Block};
 use crate::ui::{Form, terminal};
 use agar_core::fault::Kind;
+use agar_core::state::State;
 use agar_engine::Engine;
 use agar_engine::attach::{AttachAnswer, AttachRequest, TerminalKind, look, prepare};
 
@@ -15,8 +16,9 @@ use agar_engine::attach::{AttachAnswer, AttachRequest, TerminalKind, look, prepa
 /// Each sandbox has one terminal. Several people can look at it and type at the same time, and it
 /// goes on when they leave: with Ctrl-b d, by closing the window, or because a connection broke.
 /// It is a tmux session inside the sandbox where there is tmux, with your own settings of tmux,
-/// and a plain terminal with its last output otherwise. It ends with its shell, or with the
-/// sandbox.
+/// and a plain terminal with its last output otherwise, which is as large as the smallest window of
+/// those who look. It ends with its shell, or with the sandbox: if that is stopped or removed while
+/// you look, your terminal is put back, what happened is said, and the exit status is 0.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -28,7 +30,7 @@ pub struct AttachArgs {
     #[arg(value_name = "SANDBOX")]
     pub sandbox: Option<String>,
 
-    /// A plain terminal, even where there is tmux
+    /// If it has no terminal yet, a plain one, even where there is tmux
     #[arg(long)]
     pub plain: bool,
 }
@@ -76,21 +78,41 @@ pub(super) fn view(
     lender.hand_over();
     let mut console = lender.console();
     let answer = look(engine, &ready, lender.streams(&mut console));
+    // Whatever filled the screen inside goes on there, but not here. A tmux that leaves by itself has
+    // put the terminal back, but one that was ended with its sandbox has not.
+    context.ui.show(terminal::PLAIN_AGAIN)?;
     if ready.kind == TerminalKind::Plain {
-        // Whatever filled the screen inside goes on there, but not here.
-        context.ui.show(terminal::PLAIN_AGAIN)?;
+        context.ui.show("\r\n")?;
     }
     lender.take_back();
     Ok(answer?)
 }
 
-/// What became of the terminal.
+/// What became of the terminal, and of its sandbox while somebody looked.
 fn farewell(answer: &AttachAnswer) -> Block {
     let alias = &answer.sandbox.alias;
-    let line = if answer.over {
-        format!("{alias} · the terminal is over · `agar diff {alias}` shows what changed")
-    } else {
-        format!("{alias} · goes on · `agar attach {alias}` comes back")
+    if let Some(removed) = removed(answer) {
+        return removed;
+    }
+    let line = match (answer.over, answer.sandbox.state.is_alive()) {
+        (true, true) => {
+            format!("{alias} · the terminal is over · `agar diff {alias}` shows what changed")
+        }
+        (true, false) => format!("{alias} · was stopped · `agar diff {alias}` shows what changed"),
+        (false, _) => format!("{alias} · goes on · `agar attach {alias}` comes back"),
     };
     Block::new().line(block::KEPT, line)
+}
+
+/// Says that the sandbox was removed while somebody looked, if it was.
+pub(super) fn removed(answer: &AttachAnswer) -> Option<Block> {
+    let alias = &answer.sandbox.alias;
+    let line = match answer.sandbox.state {
+        State::Collected => alias.clone(),
+        State::Discarded => format!("{alias} · `agar restore --trash {alias}` takes it back"),
+        State::Creating | State::Running | State::Paused | State::Finished | State::Promoted => {
+            return None;
+        }
+    };
+    Some(Block::new().line(block::REMOVED, line))
 }

@@ -7,10 +7,12 @@ use crate::report::Failure;
 use crate::ui::block::{self, Block};
 use crate::ui::signals::Signals;
 use agar_core::fault::Kind;
+use agar_core::text::printable_bytes;
 use agar_engine::batch::{BatchAnswer, BatchRequest, BatchResult, Ending, batch};
 use rustix::event::{PollFd, PollFlags};
 use std::io::Read as _;
 use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -50,10 +52,13 @@ pub struct BatchArgs {
 
 /// Runs them.
 pub fn run(args: &BatchArgs, context: &Context) -> Result<u8, Failure> {
-    let text = read(&args.file)?;
+    let bytes = read(&args.file)?;
     let processors = || std::thread::available_parallelism().map_or(1, usize::from);
     let request = BatchRequest {
-        lines: text.lines().map(ToOwned::to_owned).collect(),
+        lines: bytes
+            .split(|byte| *byte == b'\n')
+            .map(ToOwned::to_owned)
+            .collect(),
         jobs: args.jobs.unwrap_or_else(processors),
         options: args.walls.options(args.limits, context.environment.agent()),
     };
@@ -93,15 +98,24 @@ pub fn run(args: &BatchArgs, context: &Context) -> Result<u8, Failure> {
     })
 }
 
-fn read(file: &Path) -> Result<String, Failure> {
-    let mut text = String::new();
+fn read(file: &Path) -> Result<Vec<u8>, Failure> {
     let read = if file == Path::new("-") {
-        std::io::stdin().lock().read_to_string(&mut text).map(drop)
+        let mut bytes = Vec::new();
+        let read = std::io::stdin().lock().read_to_end(&mut bytes);
+        read.map(|_| bytes)
     } else {
-        fs_err::read_to_string(file).map(|read| text = read)
+        fs_err::read(file)
     };
-    read.map_err(|error| Failure::because(Kind::Invalid, "cannot read the batch", &error))?;
-    Ok(text)
+    read.map_err(|error| {
+        let shown = printable_bytes(file.as_os_str().as_bytes());
+        let (kind, message) = if error.kind() == std::io::ErrorKind::NotFound {
+            let message = format!("cannot read the batch: there is no file {shown}");
+            (Kind::NotFound, message)
+        } else {
+            (Kind::Invalid, format!("cannot read the batch {shown}"))
+        };
+        Failure::because(kind, message, &error)
+    })
 }
 
 fn summary(answer: BatchAnswer) -> Block {

@@ -28,7 +28,7 @@ Examples:
   agar exec calm-fern                    a shell inside
   agar exec calm-fern -- cargo test
   agar exec -- git log                   in the only sandbox
-  agar exec calm -w src -- ls            any unique beginning of the name
+  agar exec -w src calm -- ls            any unique beginning of the name
 
 Exit status: the command's own; 125 if agar failed, 126 if the command cannot be executed, 127 if
 there is no such command."

@@ -11,12 +11,12 @@ use agar_core::run::End;
 use agar_core::size::Bytes;
 use agar_core::text::printable;
 use agar_engine::RunView;
-use agar_engine::inspect::{InspectAnswer, InspectRequest, inspect};
+use agar_engine::inspect::{InspectAnswer, InspectRequest, inspect, origin};
 
 /// Show everything about one sandbox
 ///
-/// Its base and what stays live below it, its walls and limits, its layers, its runs and its
-/// journal.
+/// Its base and what stays live below it, what it was forked from, its walls and limits, its layers
+/// and its runs; with `--json` its journal, too.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -33,13 +33,21 @@ pub fn run(args: &InspectArgs, context: &Context) -> Result<u8, Failure> {
     let request = InspectRequest {
         sandbox: args.sandbox.clone(),
     };
-    let answer = inspect(&context.engine()?, &request)?;
-    context.ui.answer(&answer, words)?;
+    let engine = context.engine()?;
+    let answer = inspect(&engine, &request)?;
+    let origin = match &answer.sandbox.lineage {
+        Some(lineage) => Some(origin(&engine, lineage)?),
+        None => None,
+    };
+    context.ui.answer(&answer, |answer, palette| {
+        words(answer, origin.as_deref(), palette)
+    })?;
     Ok(DONE)
 }
 
-fn words(answer: &InspectAnswer, palette: Palette) -> String {
-    let mut text = facts(answer).render(palette);
+/// `origin` names what it was forked from.
+fn words(answer: &InspectAnswer, origin: Option<&str>, palette: Palette) -> String {
+    let mut text = facts(answer, origin).render(palette);
     if !answer.stacks.is_empty() {
         text.push('\n');
         let mut table = Table::new(&["PART", "COVERS", "CHANGES IN"]);
@@ -68,7 +76,7 @@ fn words(answer: &InspectAnswer, palette: Palette) -> String {
     text
 }
 
-fn facts(answer: &InspectAnswer) -> Table {
+fn facts(answer: &InspectAnswer, origin: Option<&str>) -> Table {
     let sandbox = &answer.sandbox;
     let mut table = Table::default();
     let mut fact = |name: &str, value: String| {
@@ -78,6 +86,10 @@ fn facts(answer: &InspectAnswer) -> Table {
     fact("id", sandbox.id.to_string());
     fact("state", sandbox.state.to_string());
     fact("project", printable(&sandbox.project_path).into_owned());
+    if let (Some(origin), Some(lineage)) = (origin, &sandbox.lineage) {
+        let origin = printable(origin);
+        fact("forked from", format!("{origin}, depth {}", lineage.depth));
+    }
     let generation = sandbox.base.generation;
     let generation = generation.map_or_else(String::new, |n| format!(", generation {n}"));
     fact("base", format!("{}{generation}", sandbox.base.kind.word()));
@@ -157,7 +169,7 @@ mod tests {
 
     #[test]
     fn a_sandbox_is_told_in_facts_parts_and_runs() {
-        insta::assert_snapshot!(words(&examples::inspect(), Palette::Plain), @"
+        insta::assert_snapshot!(words(&examples::inspect(), None, Palette::Plain), @"
         name        calm-fern
         id          01a0c450-6c00-7101-8101-010101010101
         state       finished
@@ -182,5 +194,19 @@ mod tests {
         1    not found     14.2 s  cargo update
         1    running       14.2 s  cargo update
         ");
+    }
+    #[test]
+    fn a_fork_says_what_it_was_forked_from() {
+        let mut answer = examples::inspect();
+        answer.sandbox.lineage = Some(agar_engine::LineageView {
+            parent: answer.sandbox.id,
+            snapshot: None,
+            depth: 2,
+        });
+        let told = words(&answer, Some("dim-reed@s1"), Palette::Plain);
+        assert!(
+            told.contains("\nforked from  dim-reed@s1, depth 2\n"),
+            "{told}"
+        );
     }
 }

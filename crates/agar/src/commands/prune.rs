@@ -27,7 +27,7 @@ pub struct PruneArgs {
     #[arg(long, value_name = "TIME", value_parser = human::parse_duration)]
     pub idle: Option<u64>,
 
-    /// Keep at least this many of the newest
+    /// Keep at least this many of the newest of each project
     #[arg(long, value_name = "COUNT")]
     pub keep_last: Option<usize>,
 

@@ -12,7 +12,8 @@ use agar_engine::take_back::{TakeBackAnswer, TakeBackRequest, take_back};
 /// Return a sandbox to a snapshot, or take one back from the trash
 ///
 /// What runs in the sandbox is ended. What its files looked like is kept as a snapshot first, so
-/// going back is never a loss. A sandbox that was removed with changes that were never applied waits
+/// going back is never a loss of those; what is in /tmp, /var/tmp and /dev/shm is in memory, is not
+/// part of any snapshot, and is gone if the jail has to be ended, which is then said. A sandbox that was removed with changes that were never applied waits
 /// in the trash for a week; `agar ls --trash` shows which, and `--trash` takes it back whole.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_long_help = "\
@@ -62,7 +63,14 @@ fn from_trash(args: &RestoreArgs, context: &Context) -> Result<u8, Failure> {
 fn taken_back(answer: &TakeBackAnswer) -> Block {
     let alias = &answer.sandbox.alias;
     let line = format!("{alias} · taken back from the trash · `agar diff {alias}`");
-    Block::new().line(block::KEPT, line)
+    let block = Block::new().line(block::KEPT, line);
+    match &answer.renamed_from {
+        Some(name) => block.line(
+            block::NOTE,
+            format!("another sandbox is called {name} by now, so this one has a new name"),
+        ),
+        None => block,
+    }
 }
 
 fn words(answer: &RestoreAnswer) -> Block {

@@ -13,6 +13,7 @@ use agar_engine::create::CreateRequest;
 use agar_engine::diff::{DiffRequest, diff};
 use agar_engine::remove::{RemoveRequest, remove};
 use agar_engine::stop::{StopRequest, stop};
+use agar_engine::{Engine, SandboxView};
 
 /// Open a shell in a new sandbox, or in one that is there
 ///
@@ -30,7 +31,7 @@ pub struct ShellArgs {
     #[arg(value_name = "SANDBOX")]
     pub sandbox: Option<String>,
 
-    /// A plain terminal, even where there is tmux
+    /// If it has no terminal yet, a plain one, even where there is tmux
     #[arg(long)]
     pub plain: bool,
 
@@ -70,42 +71,45 @@ pub fn run(args: &ShellArgs, context: &Context) -> Result<u8, Failure> {
     context.ui.say_block(&ending::heading(&made.sandbox, None));
     let answer = attach::view(context, &engine, &request)?;
     let alias = &made.sandbox.alias;
+    if let Some(removed) = attach::removed(&answer) {
+        context.ui.say_block(&removed);
+        return Ok(DONE);
+    }
     if !answer.over {
         let line = format!("{alias} · goes on · `agar attach {alias}` comes back");
         context.ui.say_block(&Block::new().line(block::KEPT, line));
         return Ok(DONE);
     }
-    let changed = diff(
-        &engine,
-        &DiffRequest {
-            sandbox: request.sandbox.clone(),
-            ..DiffRequest::default()
-        },
-    )?;
-    let block = if changed.changes.is_empty() {
-        remove(
-            &engine,
-            &RemoveRequest {
-                sandboxes: request.sandbox.into_iter().collect(),
-                force: true,
-                all: false,
-                feedback: None,
-            },
-        )?;
-        Block::new().line(block::REMOVED, format!("{alias} · nothing changed in it"))
-    } else {
-        stop(
-            &engine,
-            &StopRequest {
-                sandboxes: request.sandbox.into_iter().collect(),
-                all: false,
-            },
-        )?;
+    context.ui.say_block(&farewell(&engine, &made.sandbox)?);
+    Ok(DONE)
+}
+
+/// What becomes of a sandbox whose shell ended: with changes to the project it is kept, else removed.
+fn farewell(engine: &Engine, sandbox: &SandboxView) -> Result<Block, Failure> {
+    let (id, alias) = (sandbox.id.to_string(), &sandbox.alias);
+    let request = DiffRequest {
+        sandbox: Some(id.clone()),
+        ..DiffRequest::default()
+    };
+    if !diff(engine, &request)?.changes.is_empty() {
+        let sandboxes = vec![id];
+        let all = false;
+        stop(engine, &StopRequest { sandboxes, all })?;
         let line = format!(
             "{alias} · `agar diff {alias}` shows its changes, `agar apply {alias}` applies them"
         );
-        Block::new().line(block::KEPT, line)
+        return Ok(Block::new().line(block::KEPT, line));
+    }
+    let request = RemoveRequest {
+        sandboxes: vec![id],
+        force: true,
+        ..RemoveRequest::default()
     };
-    context.ui.say_block(&block);
-    Ok(DONE)
+    let answer = remove(engine, &request)?;
+    let said = if answer.removed.iter().any(|it| it.in_trash) {
+        "nothing changed in the project; its other changes wait in the trash"
+    } else {
+        "nothing changed in it"
+    };
+    Ok(Block::new().line(block::REMOVED, format!("{alias} · {said}")))
 }

@@ -10,8 +10,9 @@ use agar_engine::snapshot::{SnapshotAnswer, SnapshotRequest, snapshot};
 /// Keep the files of a sandbox as they are now, under a name
 ///
 /// Instant while nothing runs in the sandbox. While something runs, its processes stand still for
-/// the moment that it takes to clone what they wrote. A snapshot holds files, not processes. Return
-/// to it with `agar restore`, start another sandbox from it with `agar fork`.
+/// the moment that it takes to clone what they wrote. A snapshot holds files, not processes, and not
+/// what is in /tmp, /var/tmp and /dev/shm: those are in memory. Return to it with `agar restore`,
+/// start another sandbox from it with `agar fork`.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_long_help = "\
 Examples:

@@ -13,7 +13,9 @@ use agar_engine::tree::{Branch, Point, TreeAnswer, TreeRequest, tree};
 
 /// Draw how sandboxes and their snapshots descend from each other
 ///
-/// A snapshot marked `*` is what its sandbox's files descend from.
+/// A snapshot stands below the one that the sandbox's files descended from when it was taken, a fork
+/// below the snapshot that it began as. A snapshot marked `*` is what its sandbox's files descend
+/// from.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -60,23 +62,48 @@ fn branch(branch: &Branch, (first, rest): (&str, &str), palette: Palette, text: 
     let line = format!("{first}{name}  {state}  {note}");
     text.push_str(line.trim_end());
     text.push('\n');
-    let children = branch.snapshots.len() + branch.forks.len();
-    let mut seen = 0;
-    let mut stems = || {
-        seen += 1;
-        if seen == children {
-            (format!("{rest}└ "), format!("{rest}  "))
-        } else {
-            (format!("{rest}├ "), format!("{rest}│ "))
+    let roots = branch.snapshots.iter().filter(|at| !has_parent(branch, at));
+    let forks = branch.forks.iter().map(Twig::Fork);
+    twigs(
+        branch,
+        roots.map(Twig::Point).chain(forks),
+        rest,
+        (palette, text),
+    );
+}
+
+/// Something that stands below a sandbox or a snapshot.
+#[derive(Clone, Copy)]
+enum Twig<'a> {
+    Point(&'a Point),
+    Fork(&'a Branch),
+}
+
+/// Whether a snapshot of a sandbox descends from another that is still there.
+fn has_parent(of: &Branch, at: &Point) -> bool {
+    let parent = at.snapshot.parent;
+    parent.is_some() && of.snapshots.iter().any(|it| Some(it.snapshot.id) == parent)
+}
+
+/// Draws what stands below one thing.
+fn twigs<'a>(
+    of: &Branch,
+    twigs: impl Iterator<Item = Twig<'a>>,
+    rest: &str,
+    (palette, text): (Palette, &mut String),
+) {
+    let mut twigs = twigs.peekable();
+    while let Some(twig) = twigs.next() {
+        let (first, below) = match twigs.peek() {
+            Some(_) => ("├ ", "│ "),
+            None => ("└ ", "  "),
+        };
+        let stems = (format!("{rest}{first}"), format!("{rest}{below}"));
+        let stems = (stems.0.as_str(), stems.1.as_str());
+        match twig {
+            Twig::Point(at) => point(of, at, stems, (palette, text)),
+            Twig::Fork(fork) => branch(fork, stems, palette, text),
         }
-    };
-    for at in &branch.snapshots {
-        let (first, rest) = stems();
-        point(branch, at, (&first, &rest), palette, text);
-    }
-    for fork in &branch.forks {
-        let (first, rest) = stems();
-        self::branch(fork, (&first, &rest), palette, text);
     }
 }
 
@@ -84,8 +111,7 @@ fn point(
     of: &Branch,
     point: &Point,
     (first, rest): (&str, &str),
-    palette: Palette,
-    text: &mut String,
+    (palette, text): (Palette, &mut String),
 ) {
     let snapshot = &point.snapshot;
     let head = if of.head == Some(snapshot.id) {
@@ -107,16 +133,11 @@ fn point(
     let line = format!("{first}@{}{head}  {said}", snapshot.name);
     text.push_str(line.trim_end());
     text.push('\n');
-    for (index, fork) in point.forks.iter().enumerate() {
-        let last = index + 1 == point.forks.len();
-        let (stem, below) = if last {
-            ("└ ", "  ")
-        } else {
-            ("├ ", "│ ")
-        };
-        let stems = (format!("{rest}{stem}"), format!("{rest}{below}"));
-        branch(fork, (&stems.0, &stems.1), palette, text);
-    }
+    let later = of.snapshots.iter();
+    let later = later.filter(|it| it.snapshot.parent == Some(snapshot.id));
+    let forks = point.forks.iter().map(Twig::Fork);
+    let below: Vec<Twig<'_>> = forks.chain(later.map(Twig::Point)).collect();
+    twigs(of, below.into_iter(), rest, (palette, text));
 }
 
 #[cfg(test)]
@@ -128,10 +149,10 @@ mod tests {
     fn lineage_is_drawn_as_a_tree() {
         insta::assert_snapshot!(drawn(&examples::tree(), Palette::Plain), @"
         calm-fern  finished
-        ├ @s1  tests pass
-        │ ├ brave-otter  running  migrate
-        │ └ dim-reed  finished
-        └ @before *  before a restore
+        └ @s1  tests pass
+          ├ brave-otter  running  migrate
+          ├ dim-reed  finished
+          └ @before *  before a restore
         brave-otter  running  migrate
         ");
     }

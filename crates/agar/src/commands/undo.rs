@@ -83,7 +83,13 @@ pub fn run(args: &UndoArgs, context: &Context) -> Result<u8, Failure> {
 fn words(answer: &UndoAnswer, conflict: bool) -> Block {
     let mut block = Block::new();
     let sandbox = printable(&answer.sandbox);
-    let files = human::count(answer.files.len() as u64, "file", "files");
+    // What is as it was before has nothing to be taken back.
+    let taken = answer
+        .files
+        .iter()
+        .filter(|file| !matches!(file.merge, Merge::Same | Merge::Skipped | Merge::Conflict))
+        .count();
+    let files = human::count(taken as u64, "file", "files");
     if conflict {
         block.push(block::NOTE, "nothing has been written");
         report::advise(&mut block, &Remedy::ChooseSide, &[]);

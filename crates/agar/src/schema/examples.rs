@@ -138,7 +138,12 @@ fn travels() -> Vec<(&'static str, Vec<Value>)> {
 fn restores() -> Vec<Value> {
     let mut all = values(restore_answers());
     all.extend(values(
-        sandboxes().map(|sandbox| TakeBackAnswer { sandbox }),
+        sandboxes()
+            .zip([None, Some("calm-fern".to_owned())])
+            .map(|(sandbox, renamed_from)| TakeBackAnswer {
+                sandbox,
+                renamed_from,
+            }),
     ));
     all
 }

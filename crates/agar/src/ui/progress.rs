@@ -66,6 +66,12 @@ impl Progress for Meter {
         drop(std::io::stderr().lock().write_all(line.as_bytes()));
     }
 
+    fn told(&self, what: &str, words: &str) {
+        // Nobody asked for it, so it is said wherever it goes.
+        let line = format!("{what}  {words}\n");
+        drop(std::io::stderr().lock().write_all(line.as_bytes()));
+    }
+
     fn end(&self) {
         if let Some(bar) = self.work().take().and_then(|work| work.bar) {
             bar.finish_and_clear();

@@ -89,6 +89,15 @@ pub fn forget_typed() {
     let _ = termios::tcflush(stdio::stdin(), QueueSelector::IFlush);
 }
 
-/// Brings a terminal back to plain text: out of the other screen, cursor shown, colours, mouse and
-/// marked pasting off.
-pub const PLAIN_AGAIN: &str = "\u{1b}[?1049l\u{1b}[?1000l\u{1b}[?1002l\u{1b}[?1003l\u{1b}[?1006l\u{1b}[?2004l\u{1b}[?25h\u{1b}[0m\r\n";
+/// Brings a terminal back to plain text, whatever a command left on: out of the other screen, the
+/// whole window scrolling, cursor keys and keypad as usual, cursor shown, letters, colours, mouse and
+/// pasting plain.
+///
+/// The place of the cursor is noted before the other screen is left: where that is not shown, leaving
+/// it would bring back a place that was noted long ago. Having the whole window scroll moves it, too.
+pub const PLAIN_AGAIN: &str = concat!(
+    "\u{1b}7\u{1b}[?1049l\u{1b}7\u{1b}[r\u{1b}8",
+    "\u{1b}[?1l\u{1b}>\u{1b}[4l\u{1b}(B",
+    "\u{1b}[?1000l\u{1b}[?1002l\u{1b}[?1003l\u{1b}[?1004l\u{1b}[?1005l\u{1b}[?1006l",
+    "\u{1b}[?2004l\u{1b}[?25h\u{1b}[0m",
+);

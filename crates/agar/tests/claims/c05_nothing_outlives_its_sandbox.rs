@@ -1,9 +1,10 @@
 //! C5: no process outlives its sandbox, and none that `run` or `try` started outlives the run.
 
 use crate::AGAR;
-use agar_testkit::{World, leaks, wait};
+use agar_testkit::{World, keepers, leaks, wait};
 
-/// A process that leaves its parents, its session and its terminal, and ignores being asked to go.
+/// A process that leaves its parents, its session and its terminal, and ignores being asked to go. It
+/// has a path of its world among its arguments, by which it is found from outside.
 const DAEMON: &str = "
 import os, signal, sys
 for s in (signal.SIGHUP, signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGPIPE):
@@ -19,7 +20,7 @@ while True: signal.pause()
 fn daemon(mark: &str) -> String {
     let program = DAEMON.replace('\'', "\"");
     format!(
-        "/usr/bin/python3 -I -c '{program}' {mark} & while ! test -s {mark}; do :; done; echo started"
+        "/usr/bin/python3 -I -c '{program}' $PWD/{mark} & while ! test -s {mark}; do :; done; echo started"
     )
 }
 
@@ -96,6 +97,38 @@ fn what_exec_left_running_is_shown_and_ends_with_the_sandbox() {
     assert!(!leaks::processes_in(world.root()).is_empty());
     world.agar(["rm", "--all", "--force"]).success();
     leaks::assert_gone(world.root());
+}
+
+#[test]
+fn without_namespaces_and_control_groups_a_daemon_ends_with_its_sandbox_or_its_keeper() {
+    let world = World::new(AGAR);
+    let agar = |words: &[&str]| {
+        let command = world.command(words).env("AGAR_OLD_WAYS", "no_cgroups");
+        command.run().success()
+    };
+    // An ordinary user does not see inits.
+    let holders = || leaks::processes_in(world.root());
+    let is_daemon = |holder: &leaks::Holder| holder.words.contains("signal.pause");
+    for tier in ["--tier=landlock", "--tier=none"] {
+        for end in ["rm", "keeper", "init"] {
+            agar(&["create", tier, "--name=calm-fern"]);
+            agar(&["exec", "--", "/bin/sh", "-c", &daemon("up")]);
+            assert!(holders().iter().any(is_daemon), "{tier} {end}: it runs");
+            let keeper = keepers::any(&world.state().join("agar")).unwrap();
+            let victim = match end {
+                "keeper" => Some(keeper),
+                "init" => keepers::first_child(keeper),
+                _ => None,
+            };
+            if let Some(victim) = victim {
+                keepers::kill(victim);
+                wait::until("everything of it to end", || holders().is_empty());
+            }
+            agar(&["rm", "--all", "--force"]);
+            agar(&["prune", "--empty-trash"]);
+            leaks::assert_gone(world.root());
+        }
+    }
 }
 
 #[test]

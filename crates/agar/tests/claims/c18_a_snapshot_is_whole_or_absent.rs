@@ -92,10 +92,9 @@ impl Counter {
             return Err(format!("{source} cannot be forked: {forked}"));
         }
         let state = self.state("look");
-        for _ in 0..2 {
-            // The first puts it into the trash, the second removes it for good.
-            drop(self.world.agar(["rm", "--force", "look"]));
-        }
+        // The first puts it into the trash, the second removes it for good.
+        drop(self.world.agar(["rm", "--force", "look"]));
+        drop(self.world.agar(["prune", "--empty-trash"]));
         state
     }
 

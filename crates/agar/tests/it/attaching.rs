@@ -3,20 +3,12 @@
 use crate::answers::checked;
 use crate::world::repository;
 use agar_testkit::{Session, World, wait};
-use std::time::Duration;
 
 const CTRL_C: &str = "\x03";
-const LEAVE: &str = "\x02d";
 
-/// Leaves. tmux takes keys that arrive too quickly for pasted text, in which its own keys mean
-/// nothing: then they are pressed again.
+/// Leaves: tmux's own key, and `d` for detach. What was typed before must have been answered.
 fn leave(session: &mut Session) {
-    for _ in 0..20 {
-        session.send(LEAVE);
-        if wait::holds_within(Duration::from_secs(3), || session.has_ended()) {
-            return;
-        }
-    }
+    session.press("\x02d");
 }
 
 /// The two ways a terminal is made.
@@ -175,11 +167,11 @@ fn the_window_keys_and_letters_arrive_as_they_are() {
 
 #[test]
 fn a_terminal_that_nobody_looked_at_can_be_joined_later() {
-    let world = sandbox();
     for (flags, kind) in [
         (&["--json"][..], "tmux"),
         (&["--json", "--plain"][..], "plain"),
     ] {
+        let world = sandbox();
         let words = [&["attach"], flags].concat();
         let told = checked("attach", &world.agar(words.clone()));
         assert_eq!(
@@ -193,7 +185,107 @@ fn a_terminal_that_nobody_looked_at_can_be_joined_later() {
         );
         let again = checked("attach", &world.agar(words));
         assert_eq!(again["opened"], false);
+        world.agar(["rm", "--force"]).success();
     }
+}
+
+#[test]
+fn a_sandbox_has_one_terminal_whatever_kind_is_asked_for() {
+    for (first, second, kind) in [
+        (&["--json"][..], &["--json", "--plain"][..], "tmux"),
+        (&["--json", "--plain"], &["--json"], "plain"),
+    ] {
+        let world = sandbox();
+        let ask = |flags: &[&str]| checked("attach", &world.agar([&["attach"], flags].concat()));
+        assert_eq!(ask(first)["opened"], true);
+        let again = ask(second);
+        assert_eq!(
+            (&again["opened"], &again["kind"]),
+            (&false.into(), &kind.into())
+        );
+        world.agar(["rm", "--force"]).success();
+    }
+}
+
+/// Whether the last word about a mode of the terminal was to switch it on.
+fn is_on(session: &Session, mode: &str) -> bool {
+    let raw = String::from_utf8_lossy(&session.raw()).into_owned();
+    let last = |switch| raw.rfind(&format!("\u{1b}[?{mode}{switch}"));
+    last('h') > last('l')
+}
+
+#[test]
+fn a_sandbox_that_ends_under_its_viewer_leaves_the_terminal_as_it_was() {
+    for flags in WAYS {
+        for (ending, said) in [
+            (&["stop"][..], "calm-fern · was stopped"),
+            (&["restore", "calm-fern@s1"], "calm-fern · "),
+            (&["rm", "--force"], "removed  calm-fern"),
+        ] {
+            let world = sandbox();
+            world.agar(["snapshot"]).success();
+            let mut session = attach(&world, "calm", flags);
+            if !flags.is_empty() {
+                session.send("printf '\\033[?1049h\\033[?1h\\033[?1000h\\033[?2004h\\033[?25l'\n");
+            }
+            session.send("echo ready-$((2 + 3))\n");
+            session.expect("ready-5");
+            assert!(
+                is_on(&session, "1049") && is_on(&session, "1"),
+                "{ending:?}"
+            );
+            world.agar(ending).success();
+            session.expect(said);
+            let left_on = ["1049", "1", "1000", "1002", "1003", "1006", "2004"]
+                .into_iter()
+                .filter(|mode| is_on(&session, mode));
+            assert_eq!(left_on.collect::<Vec<_>>(), [""; 0], "{ending:?}");
+            assert!(is_on(&session, "25"), "the cursor is hidden: {ending:?}");
+            assert_eq!(session.finish(), 0, "{ending:?}");
+            world.agar(["rm", "--all", "--force"]);
+        }
+    }
+}
+
+#[test]
+fn a_plain_terminal_is_as_large_as_the_smallest_window() {
+    fn awaits(session: &mut Session, size: &str) {
+        session.send(&format!(
+            "while [ \"$(stty size)\" != '{size}' ]; do sleep 0.05; done; echo it is $(stty size)\n"
+        ));
+        session.expect(&format!("it is {size}"));
+    }
+    let world = sandbox();
+    let mut large = attach(&world, "calm", &["--plain"]);
+    large.resize(40, 120);
+    awaits(&mut large, "40 120");
+    let mut small = attach(&world, "calm", &["--plain"]);
+    small.resize(20, 130);
+    awaits(&mut small, "20 120");
+    // Whoever has more room gains nothing by more of it.
+    large.resize(50, 110);
+    awaits(&mut large, "20 110");
+    leave(&mut small);
+    assert_eq!(small.finish(), 0);
+    awaits(&mut large, "50 110");
+    leave(&mut large);
+    assert_eq!(large.finish(), 0);
+    world.agar(["rm", "--force"]).success();
+}
+
+#[test]
+fn a_tmux_that_does_not_answer_is_not_waited_for_without_end() {
+    let world = sandbox();
+    checked("attach", &world.agar(["attach", "--json"]));
+    let stop = "kill -STOP $(tmux -S /tmp/.agar-terminal display-message -p '#{pid}')";
+    world
+        .agar(["exec", "calm-fern", "--", "sh", "-c", stop])
+        .success();
+    let refused = world.agar(["attach", "--json"]);
+    assert_ne!(refused.code(), 0);
+    assert!(refused.stdout.contains("does not answer"), "{refused}");
+    let plain = checked("attach", &world.agar(["attach", "--plain", "--json"]));
+    assert_eq!(plain["kind"], "plain");
     world.agar(["rm", "--force"]).success();
 }
 

@@ -58,6 +58,73 @@ fn every_line_gives_one_result_whatever_happens_to_the_others() {
 }
 
 #[test]
+fn a_line_that_is_no_request_fails_alone_and_is_found_by_its_name() {
+    let world = repository();
+    let lines: [&[u8]; 6] = [
+        br#"{"id": "good", "script": "echo fine"}"#,
+        b"{\"id\": \"odd\", \"script\": \"echo \xff\"}",
+        br#"{"id": "both", "script": "true", "argv": ["true"]}"#,
+        br#"["list", ["true"], null, "", [], null, {}, false]"#,
+        br#"{"id": "unknown", "scripts": "true"}"#,
+        br#"{"id": "last", "argv": ["true"]}"#,
+    ];
+    world.write("../population.jsonl", lines.join(&b"\n"[..]));
+    let outcome = world.agar(["batch", "../population.jsonl"]).expect_code(1);
+    let mut found: Vec<(u64, Value, Value)> = outcome
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap_or_default())
+        .map(|it| {
+            let line = it["line"].as_u64().unwrap_or_default();
+            (line, it["id"].clone(), it["error"]["code"].clone())
+        })
+        .collect();
+    found.sort_by_key(|(line, _, _)| *line);
+    let invalid = || json!("invalid");
+    assert_eq!(
+        found,
+        [
+            (1, json!("good"), Value::Null),
+            (2, json!("odd"), invalid()),
+            (3, json!("both"), invalid()),
+            (4, Value::Null, invalid()),
+            (5, json!("unknown"), invalid()),
+            (6, json!("last"), Value::Null),
+        ]
+    );
+    let missing = world.agar(["batch", "nowhere.jsonl"]).expect_code(3);
+    assert!(
+        missing.stderr.contains("nowhere.jsonl"),
+        "{}",
+        missing.stderr
+    );
+}
+
+#[test]
+fn a_command_as_long_as_the_system_takes_is_run_and_a_longer_one_is_refused() {
+    let world = repository();
+    let many: Vec<String> = (0..40_000).map(|number| number.to_string()).collect();
+    let count = ["run", "--", "sh", "-c", "echo $#", "sh"].map(str::to_owned);
+    let said = world.agar([&count[..], &many[..]].concat()).success();
+    assert_eq!(said.stdout, "40000\n");
+    let words = [&["echo".to_owned()][..], &many[..]].concat();
+    let script = |bytes: usize| format!("echo fine #{}", "x".repeat(bytes));
+    population(
+        &world,
+        &[
+            json!({"id": "long", "script": script(120 << 10)}),
+            json!({"id": "too long", "script": script(3 << 20)}),
+            json!({"id": "much", "argv": words}),
+        ],
+    );
+    let outcome = world.agar(["batch", "../population.jsonl"]).expect_code(1);
+    let results = results(&outcome.stdout);
+    assert_eq!(results["long"]["stdout"], "fine\n");
+    assert_eq!(results["much"]["success"], true);
+    assert_eq!(results["too long"]["error"]["code"], "invalid");
+}
+
+#[test]
 fn many_are_made_at_once_and_see_nothing_of_each_other() {
     let world = repository();
     let made = world.agar(["create", "-n", "7"]).success().stdout;

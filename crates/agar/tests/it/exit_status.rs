@@ -136,3 +136,19 @@ fn a_wrong_command_line_says_what_can_be_typed() {
     --- exit 125
     ");
 }
+
+#[test]
+fn a_limit_of_nothing_is_refused_by_name() {
+    let world = plain();
+    for flag in ["memory", "cpu", "disk", "processes", "output"] {
+        let outcome = world.agar(["create", &format!("--{flag}"), "0"]);
+        let said = &outcome.stderr;
+        assert_eq!(outcome.code(), 2, "{flag}: {said}");
+        assert!(said.contains(flag) && said.contains('0'), "{flag}: {said}");
+    }
+    let line = r#"{"argv": ["true"], "limits": {"memory_bytes": 0}}"#;
+    let told = world.command(["batch", "-"]).stdin(line).run().stdout;
+    assert!(told.contains("a limit of 0 for `memory`"), "{told}");
+    assert!(told.contains(r#""code":"invalid""#), "{told}");
+    assert_eq!(world.agar(["ls", "-q"]).success().stdout, "");
+}

@@ -4,11 +4,11 @@ use crate::answers::checked;
 use crate::world::{plain, repository};
 use agar_testkit::{Tree, World, wait};
 use std::os::unix::net::UnixListener;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A sandbox that changed a file, and is finished. Gives its id.
-fn changed(world: &World, name: &str) -> String {
+pub(crate) fn changed(world: &World, name: &str) -> String {
     world.agar(["create", "--name", name]).success();
     let script = format!("echo {name} > made-by-{name}.txt");
     world
@@ -62,6 +62,36 @@ fn a_sandbox_in_the_trash_comes_back_whole() {
             .read_dir()
             .map_or(0, Iterator::count),
         0
+    );
+}
+
+#[test]
+fn the_name_of_one_in_the_trash_can_be_given_again_and_both_stay() {
+    let world = repository();
+    changed(&world, "api");
+    world.agar(["rm", "api"]).success();
+    let refused = world.agar(["exec", "api", "--", "true"]).expect_code(125);
+    assert!(
+        refused.stderr.contains("agar restore --trash api"),
+        "{refused}"
+    );
+    world.agar(["create", "--name", "api"]).success();
+    let told = checked(
+        "restore",
+        &world.agar(["restore", "--trash", "api", "--json"]),
+    );
+    assert_eq!(told["renamed_from"], "api");
+    let alias = told["sandbox"]["alias"].as_str().unwrap_or_default();
+    let names = world.agar(["diff", alias, "--names"]).success();
+    assert_eq!(names.stdout.trim(), "made-by-api.txt");
+    world.agar(["exec", "api", "--", "true"]).success();
+    world.agar(["rm", alias]).success();
+    changed(&world, "other");
+    world.agar(["rm", "other"]).success();
+    let which = world.agar(["restore", "--trash"]).expect_code(2);
+    assert!(
+        which.stderr.contains("in the trash") && which.stderr.contains("agar ls --trash"),
+        "{which}"
     );
 }
 
@@ -256,7 +286,7 @@ fn a_sandbox_with_another_inside_that_still_runs_is_left_alone() {
 }
 
 /// A file or a socket that is there for a moment. Which of several wins does not matter.
-fn come_and_go(directory: &std::path::Path, number: u32) {
+fn come_and_go(directory: &Path, number: u32) {
     let place = &directory.join(format!("vanishing-{}", number % 7));
     if number.is_multiple_of(2) {
         drop(fs_err::write(place, "soon gone"));
@@ -293,35 +323,4 @@ fn files_that_vanish_and_sockets_that_appear_during_a_copy_do_not_spoil_it() {
         }
     });
     world.agar(["rm", "--all", "--force"]).success();
-}
-
-#[test]
-fn a_project_that_moved_or_is_gone_takes_no_changes_with_it() {
-    let world = repository();
-    changed(&world, "calm-fern");
-    let moved = world.root().join("home/moved");
-    fs_err::rename(world.project(), &moved).unwrap();
-    let at = |directory: &std::path::Path, words: &[&str]| {
-        let words = [&["-C", directory.to_str().unwrap_or("/")], words].concat();
-        world.command(words).current_dir("/").run()
-    };
-    let elsewhere = world.outside();
-    let names = at(&moved, &["diff", "calm-fern", "--names"]).success();
-    assert_eq!(names.stdout.trim(), "made-by-calm-fern.txt");
-    assert_eq!(at(&moved, &["ls", "-q"]).success().stdout, "calm-fern\n");
-    // Gone altogether: the changes are there as long as the sandbox is.
-    fs_err::remove_dir_all(&moved).unwrap();
-    at(
-        &elsewhere,
-        &["prune", "-a", "--idle", "0s", "--keep-last", "0"],
-    )
-    .success();
-    let trash = at(&elsewhere, &["ls", "-a", "-q", "--trash"]).success();
-    assert_eq!(trash.stdout, "calm-fern\n");
-    at(&elsewhere, &["restore", "--trash", "calm-fern"]).success();
-    let names = at(&elsewhere, &["diff", "calm-fern", "--names"]).success();
-    assert_eq!(names.stdout.trim(), "made-by-calm-fern.txt");
-    let applied = at(&elsewhere, &["apply", "calm-fern"]);
-    assert_ne!(applied.code(), 0);
-    assert!(!moved.exists() && !world.project().exists());
 }

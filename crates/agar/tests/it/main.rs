@@ -14,8 +14,10 @@ mod exit_status;
 mod help;
 mod keeping;
 mod learning;
+mod leaving;
 mod model;
 mod mounts;
+mod moving;
 mod names;
 #[cfg(test)]
 mod outside;

@@ -99,3 +99,18 @@ fn a_home_with_mounts_is_said_to_be_read_only_where_it_is() {
     );
     assert!(!world.home().join("below/y").exists());
 }
+
+#[test]
+fn a_machine_that_was_examined_first_takes_sandboxes_afterwards() {
+    let world = repository();
+    // Nobody has used agar since this /tmp was made, and the session gives no place for sockets.
+    let outcome = with_mounts(
+        &world,
+        r"mkdir ~/fresh && chmod 1777 ~/fresh && mount --bind ~/fresh /tmp
+         unset XDG_RUNTIME_DIR; umask 022
+         (cd ~ && $AGAR doctor --tries 1 > ~/told 2>&1) || cat ~/told
+         stat -c %a /tmp/agar-*
+         $AGAR run -- cat notes.txt | head -n 1",
+    );
+    assert_eq!(outcome.success().stdout, "700\nfirst\n");
+}

@@ -18,6 +18,8 @@ os.mkdir('deep'); os.mkdir('deep/er'); put('deep/er/file')
 put('one'); os.link('one', 'two'); os.link('one', 'deep/three')
 with open('holes', 'wb') as f:
     f.seek(8 << 20); f.write(b'end')
+with open('small-holes', 'wb') as f:
+    f.write(b'begin'); f.seek(90000); f.write(b'end')
 put('marked'); os.setxattr('marked', 'user.mark', b'file')
 os.setxattr('deep', 'user.mark', b'directory')
 os.setxattr('.', 'user.mark', b'root')

@@ -123,3 +123,54 @@ fn a_settings_file_is_written_once() {
             .contains("limits.")
     );
 }
+
+#[test]
+fn a_return_without_any_snapshot_says_how_to_take_one() {
+    let world = repository();
+    world.agar(["create", "--name", "calm-fern"]).success();
+    let refused = world.agar(["restore"]).expect_code(3);
+    assert_told!(told(&world, &refused), @r"
+    --- stderr
+    error  calm-fern has no snapshot yet
+    fix    `agar snapshot calm-fern`
+    --- exit 3
+    ");
+    world.agar(["rm", "--force"]).success();
+}
+
+#[test]
+fn the_tree_shows_how_snapshots_descend_and_a_fork_knows_what_it_was() {
+    let world = repository();
+    world.agar(["create", "--name", "calm-fern"]).success();
+    let change = |text: &str| {
+        let script = format!("echo {text} > made");
+        let words = ["exec", "calm-fern", "--", "sh", "-c", &script];
+        world.agar(words).success();
+    };
+    let snapshot = |name| {
+        change(name);
+        world.agar(["snapshot", "--name", name]).success();
+    };
+    snapshot("one");
+    snapshot("two");
+    world.agar(["restore", "calm-fern@one"]).success();
+    snapshot("three");
+    world
+        .agar(["fork", "calm-fern@two", "--name", "brave-otter"])
+        .success();
+    let drawn = world.agar(["tree"]).success();
+    assert_told!(drawn.stdout, @r"
+    calm-fern  running
+    └ @one
+      ├ @two
+      │ └ brave-otter  finished
+      └ @three *
+    ");
+    let fork = world.agar(["inspect", "brave-otter"]).success();
+    assert!(
+        fork.stdout
+            .contains("\nforked from  calm-fern@two, depth 1\n"),
+        "{fork}"
+    );
+    world.agar(["rm", "--all", "--force"]).success();
+}

@@ -42,6 +42,7 @@ impl World {
             overlays.push(overlay(Path::new("/"), "whole"));
         }
         at("sandbox/mask");
+        at("sandbox/fresh");
         let policy = Policy {
             tier: Tier::Full,
             network: Network::None,
