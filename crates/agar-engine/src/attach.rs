@@ -319,7 +319,8 @@ impl<'a> Desk<'a> {
     }
 
     /// The person's own settings of tmux hold, except where they would end the session when nobody
-    /// looks.
+    /// looks, or take keys for pasted text because they come quickly: on a busy machine all of them
+    /// do, and then its own keys would be typed into the shell. A terminal says what is pasted.
     fn open_tmux(&self, socket: &Path, shell: OsString) -> Result<(), EngineError> {
         let name = session(&self.record);
         let (rows, columns) = (FIRST_WINDOW.rows, FIRST_WINDOW.columns);
@@ -351,6 +352,7 @@ impl<'a> Desk<'a> {
             ],
             [";", "set-option", "-t", &target, "status-left", &title],
             [";", "set-option", "-t", &target, "status-left-length", "40"],
+            [";", "set-option", "-t", &target, "assume-paste-time", "0"],
         ];
         argv.extend(words.as_flattened().iter().map(OsString::from));
         argv.extend([";", "set-option", "-s", "exit-unattached", "off"].map(OsString::from));

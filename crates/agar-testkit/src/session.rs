@@ -1,7 +1,8 @@
 //! A program on a terminal, driven as a person would drive it.
 
 use crate::invocation::Invocation;
-use crate::wait::{self, PATIENCE, holds_within};
+use crate::wait::{PATIENCE, holds_within};
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 use std::fs::File;
@@ -10,19 +11,26 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
-
-/// How long a person takes from one key to the next, at the very least.
-const FINGER: Duration = Duration::from_millis(20);
+use std::thread::JoinHandle;
 
 /// A program with a controlling terminal of its own.
 #[derive(Debug)]
 pub struct Session {
     child: Child,
-    keyboard: File,
+    /// Gone when the window was closed.
+    window: Option<Window>,
     output: Arc<Mutex<Vec<u8>>>,
     /// How much of the output was already matched by [`Self::expect`].
     seen: usize,
+}
+
+/// The near end of a terminal.
+#[derive(Debug)]
+struct Window {
+    keyboard: File,
+    reader: JoinHandle<()>,
+    /// Closing it ends the reader.
+    stop: OwnedFd,
 }
 
 impl Session {
@@ -47,10 +55,16 @@ impl Session {
         let keyboard = File::from(master);
         let reader = keyboard.try_clone().expect("the terminal can be read");
         let sink = Arc::clone(&output);
-        std::thread::spawn(move || copy(reader, &sink));
+        let (stopped, stop) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
+            .expect("the reader can be stopped");
+        let reader = std::thread::spawn(move || copy(reader, &stopped, &sink));
         Self {
             child,
-            keyboard,
+            window: Some(Window {
+                keyboard,
+                reader,
+                stop,
+            }),
             output,
             seen: 0,
         }
@@ -64,19 +78,19 @@ impl Session {
     /// Types the keys.
     #[track_caller]
     pub fn send(&mut self, keys: &str) {
-        self.keyboard
+        let window = self.window.as_mut().expect("the window is open");
+        window
+            .keyboard
             .write_all(keys.as_bytes())
             .expect("the terminal takes keys");
     }
 
-    /// Presses a key when everything typed before it has been taken in, as a person does who reads
-    /// the answer first. The pause is part of what is typed: tmux takes keys that come within a
-    /// millisecond of each other for pasted text, in which its own keys mean nothing.
+    /// Closes the window, as a person does or a connection that breaks.
     #[track_caller]
-    pub fn press(&mut self, key: &str) {
-        let pressed = Instant::now() + FINGER;
-        wait::until("a finger", || Instant::now() >= pressed);
-        self.send(key);
+    pub fn close_window(&mut self) {
+        let window = self.window.take().expect("the window is open");
+        drop(window.stop);
+        window.reader.join().expect("the reader does not panic");
     }
 
     /// Changes the size of the window.
@@ -88,7 +102,8 @@ impl Session {
             ws_xpixel: 0,
             ws_ypixel: 0,
         };
-        tcsetwinsize(&self.keyboard, size).expect("the terminal takes a size");
+        let window = self.window.as_ref().expect("the window is open");
+        tcsetwinsize(&window.keyboard, size).expect("the terminal takes a size");
     }
 
     /// Waits for the text to appear after what was matched before, and goes on from there.
@@ -185,15 +200,24 @@ fn on_terminal(inner: &Command, slave: &OwnedFd) -> Child {
         .expect("setsid of util-linux starts")
 }
 
-fn copy(mut from: File, sink: &Mutex<Vec<u8>>) {
+fn copy(mut from: File, stopped: &OwnedFd, sink: &Mutex<Vec<u8>>) {
     let mut buffer = [0; 4096];
-    // A terminal whose other end is closed fails with EIO: the end of the session.
-    while let Ok(count) = from.read(&mut buffer) {
-        if count == 0 {
+    loop {
+        let mut ready = [
+            PollFd::new(&from, PollFlags::IN),
+            PollFd::new(stopped, PollFlags::IN),
+        ];
+        if poll(&mut ready, None).is_err() || !ready[1].revents().is_empty() {
             break;
         }
-        if let Ok(mut output) = sink.lock() {
-            output.extend_from_slice(&buffer[..count]);
+        // A terminal whose other end is closed fails with EIO: the end of the session.
+        match from.read(&mut buffer) {
+            Ok(0) | Err(_) => break,
+            Ok(count) => {
+                if let Ok(mut output) = sink.lock() {
+                    output.extend_from_slice(&buffer[..count]);
+                }
+            }
         }
     }
 }

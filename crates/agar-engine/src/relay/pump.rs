@@ -3,7 +3,7 @@
 use super::log::OutputLog;
 use super::{Control, Controls, Sink, Source, Streams, WindowSize};
 use agar_core::limits::{Breach, Resource};
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FileType, OFlags};
 use rustix::io::Errno;
 use rustix::termios::Winsize;
@@ -370,6 +370,7 @@ impl<'a, 'e> Pump<'a, 'e> {
                 Control::Signal(signal) => self.pass_signal(signal),
                 Control::Resize(size) => self.resize(size),
                 Control::Stop => {
+                    self.catch_up();
                     self.relayed.interrupted = true;
                     (self.signal)(SIGKILL);
                     self.lanes.iter_mut().for_each(Lane::abandon);
@@ -379,6 +380,21 @@ impl<'a, 'e> Pump<'a, 'e> {
         // A descriptor that is ready for ever and has nothing to say would spin the loop.
         let closed = events.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL);
         self.heard_out |= closed && !heard;
+    }
+
+    /// Passes on what was typed before the end, as far as that goes without waiting: whoever leaves a
+    /// terminal may have pressed the keys for it right after others.
+    fn catch_up(&mut self) {
+        self.write_input(PollFlags::OUT);
+        let Source::Descriptor(from) = &self.source else {
+            return;
+        };
+        let mut ready = [PollFd::from_borrowed_fd(*from, PollFlags::IN)];
+        let is_ready = poll(&mut ready, Some(&Timespec::default())).is_ok_and(|count| count > 0);
+        // What cannot be read is told when its turn comes.
+        if is_ready && self.waiting.is_empty() && self.read_source().is_ok() {
+            self.write_input(PollFlags::OUT);
+        }
     }
 
     /// Passes a signal on. Somebody who presses the key again means it: the second interrupt

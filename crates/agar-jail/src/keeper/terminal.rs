@@ -28,6 +28,8 @@ pub(super) struct Terminal {
     near: Option<OwnedFd>,
     recent: Ring,
     size: WindowSize,
+    /// Keys of those who left, that the command has not taken yet.
+    keys: Vec<u8>,
 }
 
 /// The last bytes of a stream, each known by its place in the whole.
@@ -93,6 +95,7 @@ impl Terminal {
             near: None,
             recent: Ring::default(),
             size,
+            keys: Vec::new(),
         }
     }
 
@@ -148,6 +151,28 @@ impl Terminal {
         }
     }
 
+    /// Whether the command still has to take keys of somebody who left.
+    pub(super) fn has_keys(&self) -> bool {
+        !self.keys.is_empty()
+    }
+
+    /// Hands over as many keys of those who left as the command takes now.
+    pub(super) fn press(&mut self) {
+        let mut keys = std::mem::take(&mut self.keys);
+        self.take(&mut keys);
+        self.keys = keys;
+    }
+
+    /// Hands over as many keys as the command takes now. One that does not read them may later; one
+    /// that is gone is told apart.
+    fn take(&self, keys: &mut Vec<u8>) {
+        if let (Some(near), false) = (self.near(), keys.is_empty())
+            && let Ok(count) = rustix::io::write(near, keys)
+        {
+            keys.drain(..count);
+        }
+    }
+
     /// Gives it another size.
     pub(super) fn resize(&mut self, size: WindowSize) {
         let unchanged = std::mem::replace(&mut self.size, size) == size;
@@ -182,7 +207,21 @@ impl Viewer {
 
     /// Carries what can be carried without waiting. Whether the viewer is still there.
     pub(super) fn carry(&mut self, terminal: &Terminal) -> bool {
-        self.show(terminal) && self.listen() && self.press(terminal)
+        if !self.show(terminal) || !self.listen() {
+            return false;
+        }
+        terminal.take(&mut self.keys);
+        true
+    }
+
+    /// Leaves. What it typed before is the command's.
+    pub(super) fn leave(mut self, terminal: &mut Terminal) {
+        loop {
+            terminal.keys.append(&mut self.keys);
+            if !self.listen() || !self.has_keys() {
+                return terminal.press();
+            }
+        }
     }
 
     /// Sends output.
@@ -215,17 +254,6 @@ impl Viewer {
             }
             Err(errno) => matches!(errno, Errno::AGAIN | Errno::INTR),
         }
-    }
-
-    fn press(&mut self, terminal: &Terminal) -> bool {
-        let (Some(near), true) = (terminal.near(), self.has_keys()) else {
-            return true;
-        };
-        if let Ok(count) = rustix::io::write(near, &self.keys) {
-            self.keys.drain(..count);
-        }
-        // A command that does not read its keys now may later; one that is gone is told apart.
-        true
     }
 }
 

@@ -20,7 +20,7 @@ impl Keeper<'_> {
         let viewers = || self.clients.iter().filter_map(|it| it.viewer.as_ref());
         if let Some(near) = terminal.near() {
             let mut events = PollFlags::IN;
-            if viewers().any(Viewer::has_keys) {
+            if terminal.has_keys() || viewers().any(Viewer::has_keys) {
                 events |= PollFlags::OUT;
             }
             fds.push(PollFd::from_borrowed_fd(near, events));
@@ -117,6 +117,7 @@ impl Keeper<'_> {
             return;
         };
         terminal.read();
+        terminal.press();
         let mut left = false;
         for client in &mut self.clients {
             if let Some(viewer) = &mut client.viewer
@@ -133,12 +134,13 @@ impl Keeper<'_> {
 
     /// A viewer leaves, and is told when it has left.
     pub(super) fn farewell(&mut self, client: usize) {
-        let Some(terminal) = &self.terminal else {
+        let Some(terminal) = &mut self.terminal else {
             return;
         };
         let number = terminal.number;
-        if let Some(client) = self.clients.get_mut(client) {
-            client.viewer = None;
+        let viewer = self.clients.get_mut(client);
+        if let Some(viewer) = viewer.and_then(|client| client.viewer.take()) {
+            viewer.leave(terminal);
         }
         self.fit_rest();
         self.answer(client, &Reply::Ended { number });

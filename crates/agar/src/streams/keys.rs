@@ -7,7 +7,7 @@
 
 use super::Way;
 use crate::ui::signals::{Nudge, Signals};
-use rustix::event::{PollFd, PollFlags};
+use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::stdio;
 use std::cell::RefCell;
@@ -27,7 +27,7 @@ const ENOUGH_WITHIN: Duration = Duration::from_secs(2);
 pub(super) struct Keys {
     near: Option<OwnedFd>,
     waiting: RefCell<Option<Courier>>,
-    running: RefCell<Option<JoinHandle<()>>>,
+    running: RefCell<Option<JoinHandle<Option<OwnedFd>>>>,
     stop: Option<OwnedFd>,
 }
 
@@ -86,23 +86,55 @@ struct Courier {
     way: Way,
 }
 
+/// What came of waiting for keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Heard {
+    /// So many keys.
+    Keys(usize),
+    /// The command has ended.
+    Over,
+    /// The terminal is gone.
+    Gone,
+}
+
 impl Courier {
-    fn run(self) {
+    /// Passes keys on for as long as there is somebody to take them. What it returns is to be kept: the
+    /// end of the keys would be typed into a terminal that goes on without its viewer.
+    fn run(self) -> Option<OwnedFd> {
         let mut sieve = Sieve::new(self.way);
         let mut keys = [0; 4096];
-        while let Some(count) = self.next(&mut keys) {
+        loop {
+            let count = match (self.next(&mut keys), self.way) {
+                (Heard::Keys(count), _) => count,
+                (Heard::Gone, Way::AllKeys | Way::MayLeave) => return Some(self.leave(&[])),
+                (Heard::Gone, Way::CtrlCEnds) | (Heard::Over, _) => return None,
+            };
             let keys = sieve.sift(&keys[..count]);
+            if sieve.leaving.left {
+                return Some(self.leave(&keys));
+            }
             if sieve.asks_for_the_end() {
                 self.nudge.terminate();
             }
-            if !self.pass_on(&keys) || sieve.leaving.left {
-                return;
+            if !self.pass_on(&keys) {
+                return None;
             }
         }
     }
 
-    /// Waits for keys; nothing when the command has ended or the terminal is gone.
-    fn next(&self, keys: &mut [u8]) -> Option<usize> {
+    /// Passes the last keys on, unless the command takes none: it keeps nobody from leaving.
+    fn leave(self, keys: &[u8]) -> OwnedFd {
+        let mut ready = [PollFd::new(&self.to, PollFlags::OUT)];
+        let polled = rustix::event::poll(&mut ready, Some(&Timespec::default()));
+        if polled.is_ok_and(|count| count > 0) {
+            self.pass_on(keys);
+        }
+        self.nudge.terminate();
+        self.to
+    }
+
+    /// Waits for keys.
+    fn next(&self, keys: &mut [u8]) -> Heard {
         loop {
             let mut ready = [
                 PollFd::from_borrowed_fd(stdio::stdin(), PollFlags::IN),
@@ -111,16 +143,16 @@ impl Courier {
             match rustix::event::poll(&mut ready, None) {
                 Ok(_) => {}
                 Err(Errno::INTR) => continue,
-                Err(_) => return None,
+                Err(_) => return Heard::Gone,
             }
             if !ready[1].revents().is_empty() {
-                return None;
+                return Heard::Over;
             }
             match rustix::io::read(stdio::stdin(), &mut *keys) {
-                Ok(0) => return None,
-                Ok(count) => return Some(count),
+                Ok(0) => return Heard::Gone,
+                Ok(count) => return Heard::Keys(count),
                 Err(Errno::INTR | Errno::AGAIN) => {}
-                Err(_) => return None,
+                Err(_) => return Heard::Gone,
             }
         }
     }
@@ -169,7 +201,7 @@ impl Sieve {
     }
 
     fn asks_for_the_end(&self) -> bool {
-        self.leaving.left || self.pressed.len() >= ENOUGH
+        self.pressed.len() >= ENOUGH
     }
 }
 

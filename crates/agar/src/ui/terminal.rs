@@ -78,10 +78,12 @@ pub fn is_ours() -> bool {
     termios::tcgetpgrp(stdio::stdin()).map_or(true, |front| front == rustix::process::getpgrp())
 }
 
-/// The rows and columns of the terminal on stdout.
+/// The rows and columns of the terminal on stdout. One that does not know them, as on a serial line,
+/// has the usual ones.
 pub fn window() -> Option<(u16, u16)> {
     let size = termios::tcgetwinsize(stdio::stdout()).ok()?;
-    (size.ws_row > 0 && size.ws_col > 0).then_some((size.ws_row, size.ws_col))
+    let or = |told: u16, usual| if told > 0 { told } else { usual };
+    Some((or(size.ws_row, 24), or(size.ws_col, 80)))
 }
 
 /// Forgets what was typed so far, so that keys meant for a command do not answer a question.

@@ -6,10 +6,8 @@ use agar_testkit::{Session, World, wait};
 
 const CTRL_C: &str = "\x03";
 
-/// Leaves: tmux's own key, and `d` for detach. What was typed before must have been answered.
-fn leave(session: &mut Session) {
-    session.press("\x02d");
-}
+/// tmux's own key, and `d` for detach.
+const LEAVE: &str = "\x02d";
 
 /// The two ways a terminal is made.
 const WAYS: [&[&str]; 2] = [&[], &["--plain"]];
@@ -43,7 +41,7 @@ fn what_was_started_goes_on_when_its_viewer_leaves() {
         let mut first = attach(&world, "calm", flags);
         first.send("kept=4; echo ready-$((kept + 1))\n");
         first.expect("ready-5");
-        leave(&mut first);
+        first.send(LEAVE);
         first.expect("goes on");
         assert_eq!(first.finish(), 0);
         let mut second = attach(&world, "calm", flags);
@@ -56,6 +54,42 @@ fn what_was_started_goes_on_when_its_viewer_leaves() {
         assert_eq!(second.finish(), 0);
         world.agar(["rm", "--force"]).success();
     }
+}
+
+#[test]
+fn keys_that_arrive_all_at_once_are_not_taken_for_pasted_text() {
+    for flags in WAYS {
+        let world = sandbox();
+        let mut first = attach(&world, "calm", flags);
+        // A viewer that is slow has everything that was typed meanwhile in one piece.
+        first.send(&format!("echo ready-$((2 + 3))\n{LEAVE}"));
+        first.expect("goes on");
+        assert_eq!(first.finish(), 0);
+        let mut second = attach(&world, "calm", flags);
+        second.expect("ready-5");
+        second.send("exit\n");
+        second.expect("the terminal is over");
+        assert_eq!(second.finish(), 0);
+        world.agar(["rm", "--force"]).success();
+    }
+}
+
+#[test]
+fn a_terminal_that_does_not_know_its_size_is_looked_at_like_any_other() {
+    let world = sandbox();
+    let script = "stty rows 0 columns 0; exec \"$0\" attach calm --plain";
+    let line = world
+        .invoke("/bin/sh")
+        .args(["-c", script, env!("CARGO_BIN_EXE_agar")])
+        .env("TERM", "xterm")
+        .env("SHELL", "/bin/sh");
+    let mut session = Session::start(line);
+    session.send("stty size\n");
+    session.expect("24 80");
+    session.send(LEAVE);
+    session.expect("goes on");
+    assert_eq!(session.finish(), 0);
+    world.agar(["rm", "--force"]).success();
 }
 
 #[test]
@@ -103,34 +137,39 @@ fn two_viewers_see_and_type_the_same() {
         first.send("echo three-$((40 + 3))\n");
         second.expect("three-43");
         assert_eq!(viewers(&world), 2);
-        leave(&mut second);
+        second.send(LEAVE);
         second.expect("goes on");
         assert_eq!(second.finish(), 0);
         first.send("echo alone-$((40 + 4))\n");
         first.expect("alone-44");
-        leave(&mut first);
+        first.send(LEAVE);
         assert_eq!(first.finish(), 0);
         world.agar(["rm", "--force"]).success();
     }
 }
 
 #[test]
-fn a_viewer_that_is_killed_takes_nothing_with_it() {
-    for flags in WAYS {
-        let world = sandbox();
-        let mut first = attach(&world, "calm", flags);
-        first.send("echo ready-$((2 + 3)); n=0; while :; do n=$((n+1)); read -r line && echo got-$n-$line; done\n");
-        first.expect("ready-5");
-        let pid = rustix::process::Pid::from_raw(first.id().cast_signed()).unwrap();
+fn a_viewer_that_is_killed_or_whose_window_is_closed_takes_nothing_with_it() {
+    let kill = |session: &mut Session| {
+        let pid = rustix::process::Pid::from_raw(session.id().cast_signed()).unwrap();
         rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
-        drop(first);
-        wait::until("nobody looks any more", || viewers(&world) == 0);
-        let mut second = attach(&world, "calm", flags);
-        second.send("hello\n");
-        second.expect("got-1-hello");
-        drop(second);
-        world.agar(["rm", "--force"]).success();
-        assert_eq!(world.agar(["ls", "-q"]).success().stdout, "");
+    };
+    for flags in WAYS {
+        for end in [&kill as &dyn Fn(&mut Session), &Session::close_window] {
+            let world = sandbox();
+            let mut first = attach(&world, "calm", flags);
+            first.send("kept=4; echo ready-$((kept + 1))\n");
+            first.expect("ready-5");
+            end(&mut first);
+            first.finish();
+            wait::until("nobody looks any more", || viewers(&world) == 0);
+            let mut second = attach(&world, "calm", flags);
+            second.send("echo still-$((kept + 2))\n");
+            second.expect("still-6");
+            drop(second);
+            world.agar(["rm", "--force"]).success();
+            assert_eq!(world.agar(["ls", "-q"]).success().stdout, "");
+        }
     }
 }
 
@@ -159,7 +198,7 @@ fn the_window_keys_and_letters_arrive_as_they_are() {
         session.expect("grün ▸ orange");
         let raw = String::from_utf8_lossy(&session.raw()).into_owned();
         assert!(raw.contains("38;5;208"), "colours are lost");
-        leave(&mut session);
+        session.send(LEAVE);
         assert_eq!(session.finish(), 0);
         world.agar(["rm", "--force"]).success();
     }
@@ -265,10 +304,10 @@ fn a_plain_terminal_is_as_large_as_the_smallest_window() {
     // Whoever has more room gains nothing by more of it.
     large.resize(50, 110);
     awaits(&mut large, "20 110");
-    leave(&mut small);
+    small.send(LEAVE);
     assert_eq!(small.finish(), 0);
     awaits(&mut large, "50 110");
-    leave(&mut large);
+    large.send(LEAVE);
     assert_eq!(large.finish(), 0);
     world.agar(["rm", "--force"]).success();
 }
