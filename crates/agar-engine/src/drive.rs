@@ -278,8 +278,17 @@ pub(crate) fn follow(
     let relayed = relay::relay(ends, streams, &mut log, limit)
         .map_err(EngineError::io("carry the command's output"))?;
     let kept = log.finish();
-    // A keeper that went away under the run is a way to end, not a failure of this command.
-    let report = running.wait().ok();
+    let report = match running.wait() {
+        Ok(report) => Some(report),
+        Err(error) if error.is_paused() => {
+            return Err(EngineError::LeftRun {
+                alias: sandbox.alias.clone(),
+                number,
+            });
+        }
+        // A keeper that went away under the run is a way to end, not a failure of this command.
+        Err(_) => None,
+    };
     let mut notes = report.as_ref().map(RunNotes::of).unwrap_or_default();
     notes.interrupted = relayed.interrupted;
     notes.truncated = kept.truncated;

@@ -97,6 +97,11 @@ fn in_sandbox(
     let ended = begun.and_then(|(up, started)| Ok((up, follow(&record, started, streams)?)));
     let (up, mut ended) = match ended {
         Ok(ended) => ended,
+        // It goes on, and its end is written down by whoever comes after it.
+        Err(error @ EngineError::LeftRun { .. }) => {
+            study.withdraw();
+            return Err(error);
+        }
         Err(error) => {
             here.write(|store| Ended::lost(number).record(engine, store, &record))?;
             study.withdraw();
@@ -108,18 +113,18 @@ fn in_sandbox(
         let note = format!("no snapshot was taken before it: {why}");
         ended.notes.notes.push(note);
     }
+    let seen = study.look(engine, &blueprint)?;
+    // Before its end is on record: for as long as it is not, the next command sees to it.
+    let taken_back = match undoes.filter(|_| ended.went_too_far()) {
+        Some(target) => travel::take_back(engine, here, &record, target)?,
+        None => None,
+    };
     let run = here.write(|store| {
         ended.record(engine, store, &record)?;
         store.read().run(record.id, number)
     })?;
-    let ran = (&run, ended.notes.interrupted);
+    let ran = (&run, ended.notes.interrupted, &seen);
     let experiment = study.conclude(engine, here, place, ran)?;
-    let taken_back = match way_back.snapshot() {
-        Some(target) if care.restores && ended.went_too_far() => {
-            travel::take_back(engine, here, &record, target)?
-        }
-        Some(_) | None => None,
-    };
     if let Some(due) = here.due(false) {
         engine.later(due);
     }

@@ -95,6 +95,14 @@ pub enum EngineError {
         /// Where the caller stood.
         position: u64,
     },
+    /// The caller did not want to wait for a run that cannot end now.
+    #[error("{alias} is paused: run {number} ends when it goes on")]
+    LeftRun {
+        /// The sandbox.
+        alias: String,
+        /// The run.
+        number: u32,
+    },
     /// The request makes no sense as it stands.
     #[error("{0}")]
     Invalid(String),
@@ -281,6 +289,7 @@ impl EngineError {
             | Self::Removed { .. }
             | Self::Busy { .. }
             | Self::LeftQueue { .. }
+            | Self::LeftRun { .. }
             | Self::Invalid(_)
             | Self::Missing { .. }
             | Self::Unreadable { .. }
@@ -344,7 +353,7 @@ impl Fault for EngineError {
             | Self::Elsewhere { .. }
             | Self::AlreadyThere(_) => Kind::Conflict,
             Self::Inside { .. } => Kind::Refused,
-            Self::LeftQueue { .. } => Kind::Interrupted,
+            Self::LeftQueue { .. } | Self::LeftRun { .. } => Kind::Interrupted,
             Self::Io { source, .. } if source.kind() == ErrorKind::StorageFull => Kind::Limit,
             Self::Io { .. }
             | Self::Record { .. }
@@ -396,6 +405,7 @@ impl Fault for EngineError {
             Self::NoSuchSnapshot { alias, .. } => Some(typed(format!("agar snapshots {alias}"))),
             Self::NoSnapshotYet { alias } => Some(typed(format!("agar snapshot {alias}"))),
             Self::WrongState { alias, state, .. } => way_on(alias, *state),
+            Self::LeftRun { alias, .. } => way_on(alias, State::Paused),
             Self::Moved => Some(Remedy::ApproveSettings),
             Self::Replanned { alias } => Some(typed(format!("agar apply {alias} --dry-run"))),
             Self::NoSuchSetting { near: None, .. }

@@ -9,7 +9,7 @@ use agar_core::id::{ProjectId, SandboxId};
 use agar_jail::client::{Keeper, TalkError};
 use agar_sandbox::project::{self, MountTable, Project, StateDir};
 use agar_sandbox::trash::Trash;
-use agar_store::{Place, Reader, Repository, Store, StoreError, Writer};
+use agar_store::{OpenError, Place, Reader, Repository, Store, StoreError, Writer};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, StatxFlags};
 use std::cell::{Ref, RefCell};
 use std::io;
@@ -56,7 +56,7 @@ impl Here {
             None => StateDir::open(&preferred_state(engine, &around), around.uid)?,
         };
         placed(&state);
-        let mut store = Store::open(&state.store())?;
+        let mut store = open_store(&state)?;
         let project = match found {
             Some(found) => {
                 let place = place(&found);
@@ -274,6 +274,15 @@ fn around(engine: &Engine) -> Result<project::Surroundings, EngineError> {
         uid: caller.uid,
         mounts: MountTable::parse(&mounts),
     })
+}
+
+/// On a full disk a store that nobody else has open takes some room to be opened.
+fn open_store(state: &StateDir) -> Result<Store, OpenError> {
+    let mut opened = Store::open(&state.store());
+    while opened.is_err() && state.lend_reserve() {
+        opened = Store::open(&state.store());
+    }
+    opened
 }
 
 fn preferred_state(engine: &Engine, around: &project::Surroundings) -> PathBuf {

@@ -156,10 +156,12 @@ impl Pool {
                 self.shared.change(|state| state.stock.spend(spare));
                 continue;
             }
-            return Ok(Pooled {
-                created: self.adopt(engine, here, (spare, fresh))?,
-                was_ready: true,
-            });
+            if let Some(created) = self.adopt(engine, here, (spare, fresh))? {
+                return Ok(Pooled {
+                    created,
+                    was_ready: true,
+                });
+            }
         }
         Ok(Pooled {
             created: create::create(engine, request)?,
@@ -176,14 +178,14 @@ impl Pool {
         self.shared.change(|state| state.stock.take(key, options))
     }
 
-    /// Makes a jail that waited the jail of a sandbox. Whoever dies on the way leaves marks, and a
-    /// keeper that ends with it.
+    /// Makes a jail that waited the jail of a sandbox; nothing if it died while it waited. Whoever dies
+    /// on the way leaves marks, and a keeper that ends with it.
     fn adopt(
         &self,
         engine: &Engine,
         here: &Here,
         (spare, fresh): (Spare, Draft),
-    ) -> Result<CreateAnswer, EngineError> {
+    ) -> Result<Option<CreateAnswer>, EngineError> {
         let spend = |spare, error| {
             self.shared.change(|state| state.stock.spend(spare));
             Err(error)
@@ -199,15 +201,15 @@ impl Pool {
                 return spend(spare, error);
             }
         };
-        if let Err(error) = spare.keeper.stay() {
+        if spare.keeper.stay().is_err() {
             raise::abandon(engine, here, record.id)?;
             spare.mark.remove();
             mark.remove();
-            return Err(error.into());
+            return Ok(None);
         }
         spare.mark.remove();
         create::look_after(engine, here);
-        Ok(create::answer(&record, fresh))
+        Ok(Some(create::answer(&record, fresh)))
     }
 }
 

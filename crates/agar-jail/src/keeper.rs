@@ -179,7 +179,7 @@ impl<'a> Keeper<'a> {
         self.thaw();
         self.jail.end(self.config.directory.as_path());
         self.runs.lose_all();
-        self.report_ended()?;
+        self.report_ended();
         // The socket's name goes last: whoever still finds it is told by the broken connection.
         let _ = rustix::fs::unlink(self.config.socket.as_path());
         Ok(())
@@ -207,14 +207,8 @@ impl<'a> Keeper<'a> {
             self.start_waiting()?;
         }
         self.carry();
-        if let Some(breach) = self
-            .jail
-            .guard
-            .check(self.jail.pid.cast_unsigned(), &self.runs)
-        {
-            self.stop_for(&breach)?;
-        }
-        if self.report_ended()? && self.lifetime == Lifetime::OneRun {
+        self.check_limits()?;
+        if self.report_ended() && self.lifetime == Lifetime::OneRun {
             self.over = true;
             next = Next::End;
         }
@@ -251,14 +245,12 @@ impl<'a> Keeper<'a> {
         if let Some(terminal) = &self.terminal {
             self.watch_terminal(terminal, &mut fds);
         }
-        let timeout = self
-            .jail
-            .guard
-            .patience(&self.runs)
-            .map(|patience| Timespec {
-                tv_sec: i64::try_from(patience.as_secs()).unwrap_or(i64::MAX),
-                tv_nsec: i64::from(patience.subsec_nanos()),
-            });
+        let guard = Some(&self.jail.guard).filter(|_| self.still.is_none());
+        let patience = guard.and_then(|guard| guard.patience(&self.runs));
+        let timeout = patience.map(|patience| Timespec {
+            tv_sec: i64::try_from(patience.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: i64::from(patience.subsec_nanos()),
+        });
         match poll(&mut fds, timeout.as_ref()) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(errno) => return Err(errno.into()),
@@ -335,7 +327,7 @@ impl<'a> Keeper<'a> {
                 self.begin(index, Asked::Run(request, descriptors))?;
             }
             Ok(Some((Request::Signal { number, signal }, _))) => {
-                protocol::send(&self.jail.socket, &Order::Signal { number, signal }, &[])?;
+                self.signal(index, number, signal)?;
             }
             Ok(Some((Request::Status, _))) => {
                 let status = self.status();
@@ -394,6 +386,19 @@ impl<'a> Keeper<'a> {
         protocol::send_command(&self.jail.socket, &Order::Run(request.clone()), &given)
     }
 
+    /// Looks whether a limit is reached, and ends what went beyond. What stands still reaches none, and
+    /// an init that does could not be told.
+    fn check_limits(&mut self) -> io::Result<()> {
+        if self.still.is_some() {
+            return Ok(());
+        }
+        let init = self.jail.pid.cast_unsigned();
+        match self.jail.guard.check(init, &self.runs) {
+            Some(stop) => self.stop_for(&stop),
+            None => Ok(()),
+        }
+    }
+
     fn stop_for(&mut self, stop: &limits::Stop) -> io::Result<()> {
         let order = match stop.run {
             Some(number) => Order::EndRun { number },
@@ -404,23 +409,28 @@ impl<'a> Keeper<'a> {
     }
 
     /// Writes and announces the reports of runs that ended. Whether there were any.
-    fn report_ended(&mut self) -> io::Result<bool> {
+    fn report_ended(&mut self) -> bool {
         let ended = self.runs.take_ended();
         for run in &ended {
-            let notes = self.jail.guard.notes();
+            let notes = self.jail.guard.notes_of_run();
             let peak = self.jail.guard.memory_peak();
-            if run.number() < crate::client::VIEWERS {
-                run.write(self.config.directory.as_path(), notes, peak)?;
-            }
             let number = run.number();
+            let mut unwritten = None;
+            if number < crate::client::VIEWERS {
+                let report = run.report(notes, peak);
+                let written = runs::write(&report, self.config.directory.as_path());
+                // Everything else in the sandbox goes on: its client gets it by hand.
+                unwritten = written.err().map(|error| Box::new(report.in_short(&error)));
+            }
             if self.is_terminal(number) {
                 self.end_terminal();
             }
             if let Some(client) = run.client() {
-                self.answer(client, &Reply::Ended { number });
+                let report = unwritten;
+                self.answer(client, &Reply::Ended { number, report });
             }
         }
-        Ok(!ended.is_empty())
+        !ended.is_empty()
     }
 
     fn tell(&self, number: u32, reply: &Reply, descriptors: &[BorrowedFd<'_>]) {

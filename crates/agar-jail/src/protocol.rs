@@ -5,6 +5,7 @@
 //! arguments that no packet holds them is a file in memory, which a packet brings ([`send_command`]).
 
 use crate::client::{Remount, RunRequest, Status, WindowSize};
+use crate::report::RunReport;
 use agar_core::run::Usage;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
@@ -78,8 +79,11 @@ pub(crate) enum Reply {
     /// The command runs, or could not be started and is about to be reported so; the near end of
     /// its terminal is attached if it has one, or a stream that leads to the sandbox's terminal.
     Started { number: u32 },
-    /// The run ended; its report is on disk.
-    Ended { number: u32 },
+    /// The run ended; its report is on disk, or here, where that took none.
+    Ended {
+        number: u32,
+        report: Option<Box<RunReport>>,
+    },
     /// What runs.
     Status(Status),
     /// The keeper stays until it is stopped.

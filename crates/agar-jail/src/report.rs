@@ -27,6 +27,22 @@ pub struct RunReport {
     pub notes: Vec<String>,
 }
 
+impl RunReport {
+    /// What of it has room in a message, where it could not be written down.
+    pub(crate) fn in_short(self, why: &std::io::Error) -> Self {
+        let mut notes = self.notes;
+        notes.push(format!("its report could not be written: {why}"));
+        Self {
+            executions_dropped: self.executions_dropped + self.executions.len() as u64,
+            files_dropped: self.files_dropped + self.files.len() as u64,
+            executions: Vec::new(),
+            files: Vec::new(),
+            notes,
+            ..self
+        }
+    }
+}
+
 /// A program that was started inside.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Execution {

@@ -9,6 +9,7 @@ use crate::store::Store;
 use agar_core::fault::{Fault, Kind, Remedy};
 use fs_err::os::unix::fs::OpenOptionsExt;
 use rusqlite::config::DbConfig;
+use rusqlite::ffi::SQLITE_IOERR_SHMSIZE;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use std::io;
@@ -351,9 +352,17 @@ pub(crate) fn explain(path: &Path, error: rusqlite::Error) -> OpenError {
         },
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => OpenError::Busy { path },
         Some(ErrorCode::DiskFull) => OpenError::Full { path },
+        // The memory that processes share is a file, which found no room.
+        Some(ErrorCode::SystemIoFailure) if code(&error) == Some(SQLITE_IOERR_SHMSIZE) => {
+            OpenError::Full { path }
+        }
         _ => OpenError::Unusable {
             path,
             source: Box::new(error),
         },
     }
+}
+
+fn code(error: &rusqlite::Error) -> Option<i32> {
+    error.sqlite_error().map(|error| error.extended_code)
 }

@@ -56,15 +56,30 @@ impl Study {
         }
     }
 
+    /// What the run changed, to be looked at before anything is undone. What earlier commands changed
+    /// is not this one's doing.
+    pub(super) fn look(
+        &self,
+        engine: &Engine,
+        blueprint: &Blueprint,
+    ) -> Result<ChangeView, EngineError> {
+        let Self::Open { before, .. } = self else {
+            return Ok(ChangeView::default());
+        };
+        let mut seen = changes::shown(&changes::of(engine, blueprint)?);
+        seen.files.retain(|file| !before.files.contains(file));
+        Ok(seen)
+    }
+
     /// Ends it with what the run left behind.
     pub(super) fn conclude(
         self,
         engine: &Engine,
         here: &Here,
         (record, blueprint): (&Sandbox, &Blueprint),
-        (run, interrupted): (&Run, bool),
+        (run, interrupted, seen): (&Run, bool, &ChangeView),
     ) -> Result<Option<ExperimentView>, EngineError> {
-        let (open, before) = match self {
+        let open = match self {
             Self::None => return Ok(None),
             Self::Trouble(trouble) => {
                 return Ok(Some(ExperimentView {
@@ -76,12 +91,9 @@ impl Study {
                 open.withdraw();
                 return Ok(None);
             }
-            Self::Open { open, before } => (open, before),
+            Self::Open { open, .. } => open,
         };
-        let mut seen = changes::shown(&changes::of(engine, blueprint)?);
-        // What earlier commands changed is not this one's doing.
-        seen.files.retain(|file| !before.files.contains(file));
-        let gathered = Gathered::with_changes(here, (record, blueprint), run, &seen);
+        let gathered = Gathered::with_changes(here, (record, blueprint), run, seen);
         open.conclude(engine, here, &gathered.with(&[])).map(Some)
     }
 }

@@ -7,7 +7,7 @@ use agar_engine::create::CreateRequest;
 use agar_engine::list::{ListRequest, list};
 use agar_engine::pool::{Pool, Pooled};
 use agar_engine::{Engine, SandboxOptions};
-use agar_testkit::{leaks, wait};
+use agar_testkit::{keepers, leaks, wait};
 
 /// Jails that wait at most.
 const MOST: usize = 2;
@@ -118,6 +118,27 @@ fn a_jail_of_other_settings_is_not_handed_out() {
         yard.say("third", "cat ~/.netrc 2>/dev/null; echo ok"),
         "ok\n"
     );
+}
+
+#[test]
+fn jails_that_died_while_they_waited_are_not_handed_out() {
+    let yard = Yard::new();
+    let pool = warm(&yard);
+    let first = list(&yard.engine, &ListRequest::default()).unwrap();
+    let first = first.sandboxes[0].sandbox.id.to_string();
+    let state = yard.desk.home().join(".local/state/agar");
+    let mut killed = 0;
+    for entry in fs_err::read_dir(state.join("sandboxes")).unwrap() {
+        let entry = entry.unwrap();
+        let keeper = keepers::of_sandbox(&state, &entry.path());
+        if let Some(keeper) = keeper.filter(|_| entry.file_name() != *first) {
+            keepers::kill(keeper);
+            killed += 1;
+        }
+    }
+    assert_eq!(killed, MOST);
+    create(&yard, &pool, "second");
+    create(&yard, &pool, "third");
 }
 
 #[test]

@@ -23,6 +23,18 @@ pub struct Group {
     parts: Vec<Part>,
     enforced: Vec<Resource>,
     missing: Vec<(Resource, String)>,
+    peak: Peak,
+}
+
+/// Since when the most memory in use is counted.
+#[derive(Debug)]
+enum Peak {
+    /// Since the group was made, or since the kernel was told to forget.
+    Whole,
+    /// Since this was opened and written to, in version 2 from Linux 6.12 on.
+    Since(OwnedFd),
+    /// Since before what is asked about: the kernel does not forget.
+    Unknown,
 }
 
 /// The group's directory in one hierarchy, and what it is there for.
@@ -55,6 +67,7 @@ impl Group {
             parts: Vec::new(),
             enforced: Vec::new(),
             missing: Vec::new(),
+            peak: Peak::Whole,
         };
         let serving = places.iter().filter(|(one, _)| one.serves(limits));
         for (controller, hierarchy) in serving {
@@ -214,13 +227,33 @@ impl Group {
     /// The most memory that it used at once, where it is limited and the kernel keeps it; what counts
     /// as memory includes files in memory and the page cache that the group filled.
     pub fn memory_peak_bytes(&self) -> Option<u64> {
-        let part = self.part(Controller::Memory).ok()?;
-        let name = if part.unified {
-            "memory.peak"
-        } else {
-            "memory.max_usage_in_bytes"
+        match &self.peak {
+            Peak::Whole => text::number(&self.part(Controller::Memory).ok()?.peak()),
+            Peak::Since(file) => {
+                let mut digits = [0; 32];
+                let count = rustix::io::pread(file, &mut digits, 0).ok()?;
+                let digits = std::str::from_utf8(digits.get(..count)?).ok()?;
+                digits.trim().parse().ok()
+            }
+            Peak::Unknown => None,
+        }
+    }
+
+    /// Counts the most memory in use anew. Where the kernel cannot, nothing is said of it any more.
+    pub fn forget_memory_peak(&mut self) {
+        let Ok(part) = self.part(Controller::Memory) else {
+            return;
         };
-        text::number(&part.directory.join(name))
+        self.peak = match rustix::fs::open(
+            part.peak(),
+            OFlags::RDWR | OFlags::CLOEXEC,
+            Mode::empty(),
+        ) {
+            Ok(file) if rustix::io::write(&file, b"0").is_err() => Peak::Unknown,
+            Ok(file) if part.unified => Peak::Since(file),
+            Ok(_) => Peak::Whole,
+            Err(_) => Peak::Unknown,
+        };
     }
 
     /// What the kernel refused since the group was made.
@@ -338,6 +371,15 @@ fn move_in(procs: &Path, process: &str) -> Result<(), Errno> {
 }
 
 impl Part {
+    /// Where the kernel says how much memory was in use at most.
+    fn peak(&self) -> PathBuf {
+        self.directory.join(if self.unified {
+            "memory.peak"
+        } else {
+            "memory.max_usage_in_bytes"
+        })
+    }
+
     fn write(&self, file: &str, value: &str) -> Result<(), String> {
         text::write(&self.directory.join(file), value).map_err(|errno| format!("{file}: {errno}"))
     }

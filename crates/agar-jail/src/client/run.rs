@@ -136,11 +136,19 @@ impl Running {
         hear(&self.done, "wait for a viewer").map(drop)
     }
 
-    /// Waits for the end.
+    /// Waits for the end. Of one that was to be ended while everything inside is stopped, that it ends
+    /// when it goes on.
     pub fn wait(self) -> Result<RunReport, TalkError> {
         const DOING: &str = "wait for a run";
         match hear(&self.done, DOING)? {
-            (Reply::Ended { .. }, _) => {}
+            (Reply::Ended { report: None, .. }, _) => {}
+            (
+                Reply::Ended {
+                    report: Some(report),
+                    ..
+                },
+                _,
+            ) => return Ok(*report),
             (reply, _) => return Err(unexpected(DOING, &reply)),
         }
         let path = self

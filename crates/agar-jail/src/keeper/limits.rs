@@ -41,7 +41,13 @@ pub(super) struct Guard {
     forgiven: Refusals,
     behind: Unseen,
     last_look: Option<Instant>,
+    /// Something goes on although no run is under way.
+    left: bool,
+    /// There was a run before.
+    used: bool,
     notes: Vec<String>,
+    /// What the next report has to say of the time before its run.
+    ended_at_rest: Option<String>,
 }
 
 impl Guard {
@@ -71,7 +77,10 @@ impl Guard {
             forgiven: Refusals::default(),
             behind: Unseen::default(),
             last_look: None,
+            left: false,
+            used: false,
             notes: notes.clone(),
+            ended_at_rest: None,
         };
         Ok((guard, notes))
     }
@@ -126,21 +135,29 @@ impl Guard {
     /// A command begins; whether others are at it.
     pub(super) fn run_begins(&mut self, alone: bool) {
         self.last_look = None;
-        if let Some(group) = self.group.as_ref().filter(|_| alone) {
+        if !alone {
+            return;
+        }
+        let used = std::mem::replace(&mut self.used, true);
+        self.peak = 0;
+        if let Some(group) = &mut self.group {
             self.forgiven = group.refusals();
+            if used {
+                group.forget_memory_peak();
+            }
         }
     }
 
     /// How long the loop may sleep.
     pub(super) fn patience(&self, runs: &Runs) -> Option<Duration> {
-        if runs.is_empty() {
-            return None;
-        }
-        [self.pace(), runs.patience()].into_iter().flatten().min()
+        [self.pace(runs), runs.patience()].into_iter().flatten().min()
     }
 
     /// How often to look, if at all.
-    fn pace(&self) -> Option<Duration> {
+    fn pace(&self, runs: &Runs) -> Option<Duration> {
+        if runs.is_empty() {
+            return (self.left && (self.disk.is_some() || self.is_watched())).then_some(LEISURE);
+        }
         let memory = self.limits.memory_bytes.is_some();
         if memory || self.disk.is_some() {
             return Some(GLANCE);
@@ -152,6 +169,13 @@ impl Guard {
         self.group
             .as_ref()
             .is_some_and(|group| group.enforced().contains(&resource))
+    }
+
+    /// Whether the kernel leaves a limit on memory or processes to us.
+    fn is_watched(&self) -> bool {
+        let (memory, processes) = (self.limits.memory_bytes, self.limits.processes);
+        memory.is_some() && !self.kernel_keeps(Resource::Memory)
+            || processes.is_some() && !self.kernel_keeps(Resource::Processes)
     }
 
     /// Looks whether a limit is reached.
@@ -168,18 +192,34 @@ impl Guard {
                 breach,
             });
         }
-        let pace = self.pace().filter(|_| !runs.is_empty())?;
+        let pace = self.pace(runs)?;
         if self.last_look.is_some_and(|last| last.elapsed() < pace) {
             return None;
         }
         self.last_look = Some(Instant::now());
-        let breach = self.refused_by_kernel(init).or_else(|| self.look(init));
+        let breach = if runs.is_empty() {
+            self.look_at_rest(init)
+        } else {
+            self.refused_by_kernel(init).or_else(|| self.look(init))
+        };
         breach.map(|breach| Stop { run: None, breach })
+    }
+
+    /// Looks at what commands left running. Where the kernel refuses, it has done all there is to do.
+    fn look_at_rest(&mut self, init: u32) -> Option<Breach> {
+        self.left = self.census(init).0 > 0;
+        let breach = self.look(init).filter(|_| self.left)?;
+        let what = breach.resource.key();
+        self.ended_at_rest = Some(format!(
+            "what earlier commands had left running was ended: the {what} limit was reached"
+        ));
+        Some(breach)
     }
 
     /// Why a run that ended by itself may have done so: the death of its largest process, or that it
     /// could not start another one.
     pub(super) fn last_words(&mut self, init: u32, left: u32) -> Option<Breach> {
+        self.left = left > 0;
         let crowded = self
             .limits
             .processes
@@ -283,6 +323,12 @@ impl Guard {
     /// What is enforced how, for the record.
     pub(super) fn notes(&self) -> Vec<String> {
         self.notes.clone()
+    }
+
+    /// The same, and what became of what was running before, which is told once.
+    pub(super) fn notes_of_run(&mut self) -> Vec<String> {
+        let notes = self.notes.iter().cloned();
+        notes.chain(self.ended_at_rest.take()).collect()
     }
 
     /// Processes alive inside, and the memory they hold.

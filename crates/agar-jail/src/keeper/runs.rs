@@ -187,23 +187,23 @@ impl Run {
         self.client
     }
 
-    /// Writes the report beside the run's output, whole or not at all.
-    pub(super) fn write(
-        &self,
-        sandbox: &Path,
-        notes: Vec<String>,
-        peak: Option<u64>,
-    ) -> io::Result<()> {
+    /// What is written down of it.
+    pub(super) fn report(&self, notes: Vec<String>, peak: Option<u64>) -> RunReport {
         let mut report = self.report.clone();
         report.notes.extend(notes);
         report.usage.memory_peak_bytes = peak.unwrap_or(0).max(report.usage.memory_peak_bytes);
-        let directory = sandbox.join("runs").join(report.number.to_string());
-        make_directory(&directory)?;
-        let draft = directory.join("report.json.new");
-        write_file(&draft, &serde_json::to_vec(&report)?)?;
-        rustix::fs::rename(&draft, directory.join("report.json"))?;
-        Ok(())
+        report
     }
+}
+
+/// Writes a report beside the run's output, whole or not at all.
+pub(super) fn write(report: &RunReport, sandbox: &Path) -> io::Result<()> {
+    let directory = sandbox.join("runs").join(report.number.to_string());
+    make_directory(&directory)?;
+    let draft = directory.join("report.json.new");
+    write_file(&draft, &serde_json::to_vec(report)?)?;
+    rustix::fs::rename(&draft, directory.join("report.json"))?;
+    Ok(())
 }
 
 fn make_directory(path: &Path) -> io::Result<()> {

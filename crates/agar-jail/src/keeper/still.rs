@@ -23,6 +23,8 @@ pub(super) struct Still {
     client: Option<usize>,
     /// Those that were stopped by a signal, parents first; none where the kernel froze them all.
     stopped: Vec<u32>,
+    /// Signals for runs, which get them when they go on: an init that stands still takes none.
+    signals: Vec<(u32, i32)>,
 }
 
 impl Still {
@@ -51,6 +53,7 @@ impl Keeper<'_> {
                         since: began,
                         client: (!stay).then_some(client),
                         stopped,
+                        signals: Vec::new(),
                     });
                 }
                 Err(reason) => return self.answer(client, &Reply::Refused { reason }),
@@ -99,7 +102,30 @@ impl Keeper<'_> {
         resume(&still.stopped);
         let stood = still.since.elapsed();
         self.runs.stood_still(stood);
+        for (number, signal) in still.signals {
+            // An init that is gone is noticed elsewhere.
+            drop(self.send_signal(number, signal));
+        }
         stood
+    }
+
+    /// Passes a client's signal on to a run. Whoever wants a run ended that is stopped until somebody
+    /// says otherwise need not wait for that.
+    pub(super) fn signal(&mut self, client: usize, number: u32, signal: i32) -> io::Result<()> {
+        let Some(still) = &mut self.still else {
+            return self.send_signal(number, signal);
+        };
+        if !still.signals.contains(&(number, signal)) {
+            still.signals.push((number, signal));
+        }
+        if signal == libc::SIGKILL && still.stays() {
+            self.answer(client, &Reply::Paused);
+        }
+        Ok(())
+    }
+
+    fn send_signal(&self, number: u32, signal: i32) -> io::Result<()> {
+        protocol::send(&self.jail.socket, &Order::Signal { number, signal }, &[])
     }
 
     /// A client is gone: nobody stands still for it any more.

@@ -143,7 +143,8 @@ impl Keeper<'_> {
             viewer.leave(terminal);
         }
         self.fit_rest();
-        self.answer(client, &Reply::Ended { number });
+        let report = None;
+        self.answer(client, &Reply::Ended { number, report });
     }
 
     /// The run on the terminal is over: everybody sees its last words and that it is.
@@ -156,11 +157,9 @@ impl Keeper<'_> {
         for client in &mut self.clients {
             if let Some(mut viewer) = client.viewer.take() {
                 viewer.show(&terminal);
-                drop(protocol::send(
-                    &client.socket,
-                    &Reply::Ended { number },
-                    &[],
-                ));
+                let report = None;
+                let over = Reply::Ended { number, report };
+                drop(protocol::send(&client.socket, &over, &[]));
             }
         }
     }

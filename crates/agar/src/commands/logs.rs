@@ -56,7 +56,7 @@ pub fn run(args: &LogsArgs, context: &Context) -> Result<u8, Failure> {
     }
     context.ui.show_bytes(&answer.output)?;
     let last = if args.follow {
-        follow(context, &engine, answer)?
+        follow(context, engine, answer)?
     } else {
         answer
     };
@@ -71,19 +71,29 @@ pub fn run(args: &LogsArgs, context: &Context) -> Result<u8, Failure> {
     Ok(DONE)
 }
 
+/// After so many looks at the log somebody looks whether the run's own command died, as every command
+/// does when it begins: nobody else might be there to write down the end.
+const LOOKS: u32 = 10;
+
 /// Shows more until the run has ended.
-fn follow(context: &Context, engine: &Engine, first: LogsAnswer) -> Result<LogsAnswer, Failure> {
+fn follow(context: &Context, first: Engine, begun: LogsAnswer) -> Result<LogsAnswer, Failure> {
     let signals = super::signals()?;
-    let mut answer = first;
-    while answer.run.end.is_none() {
+    let (mut engine, mut answer) = (first, begun);
+    for look in 1_u32.. {
+        if answer.run.end.is_some() {
+            break;
+        }
         wait(&signals);
+        if look.is_multiple_of(LOOKS) {
+            engine = context.engine()?;
+        }
         let request = LogsRequest {
             sandbox: Some(answer.sandbox.id.to_string()),
             run: Some(answer.run.number),
             from: answer.until,
             ..LogsRequest::default()
         };
-        answer = logs(engine, &request)?;
+        answer = logs(&engine, &request)?;
         context.ui.show_bytes(&answer.output)?;
     }
     Ok(answer)

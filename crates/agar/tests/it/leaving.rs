@@ -4,6 +4,8 @@
 use crate::answers::checked;
 use crate::world::plain;
 use agar_testkit::{Caller, World, wait};
+use rustix::fs::{FlockOperation, flock};
+use rustix::process::Signal;
 use serde_json::Value;
 
 /// A project with a sandbox that stays.
@@ -67,6 +69,164 @@ fn a_run_that_goes_too_far_after_its_command_was_killed_is_undone_by_the_next() 
     let left = told.trim().rsplit(' ').next().unwrap_or_default();
     world.agar(["restore", left]).success();
     assert_eq!(exec(&world, "ls"), "bad\nfile\ngood\n");
+}
+
+#[test]
+fn a_run_that_goes_too_far_is_undone_by_the_next_command_although_its_own_died_over_it() {
+    let world = kept();
+    exec(&world, "echo good > good");
+    let id = first_sandbox(&world);
+    let turn = world.state().join("agar/sandboxes").join(id).join("turn");
+    let turn = fs_err::OpenOptions::new()
+        .create(true)
+        .write(true)
+        .truncate(false)
+        .open(turn)
+        .unwrap();
+    let script = "echo bad > bad; sleep 1000";
+    let words = ["exec", "--timeout", "1s", "it", "--", "sh", "-c", script];
+    let command = world.command(words).env("AGAR_ON_BREACH", "restore");
+    let mut running = command.spawn();
+    let report = |number: u32| format!("runs/{number}/report.json");
+    let directory = world
+        .state()
+        .join("agar/sandboxes")
+        .join(first_sandbox(&world));
+    wait::until("it runs", || directory.join("runs/2").is_dir());
+    wait::until("it has its jail", || {
+        world.agar(["ps"]).stdout.contains("sleep 1000")
+    });
+    // Whoever works on the sandbox has it wait before it can undo anything.
+    flock(&turn, FlockOperation::LockExclusive).unwrap();
+    wait::until("it has ended", || directory.join(report(2)).exists());
+    running.kill();
+    flock(&turn, FlockOperation::Unlock).unwrap();
+    assert_eq!(exec(&world, "ls"), "file\ngood\n");
+}
+
+/// The id of the only sandbox.
+fn first_sandbox(world: &World) -> String {
+    let told = checked("inspect", &world.agar(["inspect", "it", "--json"]));
+    told["sandbox"]["id"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_report_that_cannot_be_written_ends_nothing_else_in_the_sandbox() {
+    let world = kept();
+    exec(&world, "sleep 1000 >/dev/null 2>&1 &");
+    let runs = world
+        .state()
+        .join("agar/sandboxes")
+        .join(first_sandbox(&world))
+        .join("runs");
+    fs_err::create_dir_all(runs.join("2/report.json.new")).unwrap();
+    let words = ["exec", "--json", "it", "--", "sh", "-c", "exit 3"];
+    let told = checked("exec", &world.agar(words));
+    assert_eq!(told["run"]["end"]["code"], 3, "{told}");
+    let notes = told["run"]["notes"].to_string();
+    assert!(notes.contains("could not be written"), "{notes}");
+    assert!(world.agar(["ps"]).stdout.contains("sleep 1000"));
+}
+
+#[test]
+fn whoever_waits_for_a_run_in_a_paused_sandbox_can_leave_and_the_run_ends_when_it_goes_on() {
+    let world = kept();
+    let script = "echo begun; trap '' INT TERM; while :; do sleep 0.1; done";
+    let mut running = world
+        .command(["exec", "it", "--", "sh", "-c", script])
+        .spawn();
+    running.expect("begun");
+    world.agar(["pause", "it"]).success();
+    let mut pressed = 0;
+    wait::until("it lets go", || {
+        if pressed < 3 {
+            running.signal(Signal::INT);
+            pressed += 1;
+        }
+        running.has_ended()
+    });
+    let left = running.finish().expect_code(130);
+    assert!(left.stderr.contains("it is paused"), "{left}");
+    assert!(left.stderr.contains("agar resume it"), "{left}");
+    assert_eq!(first_run(&world)["end"], Value::Null, "it stands still");
+    world.agar(["resume", "it"]).success();
+    wait::until("its end to be on record", || {
+        first_run(&world)["end"] != Value::Null
+    });
+    assert_eq!(first_run(&world)["end"]["signal"], 9);
+}
+
+#[test]
+fn the_time_of_a_run_stands_still_while_its_sandbox_is_paused() {
+    let world = kept();
+    let script = "echo begun; until [ -e go ]; do sleep 0.01; done; echo done";
+    let words = ["exec", "--timeout", "3s", "it", "--", "sh", "-c", script];
+    let mut running = world.command(words).spawn();
+    running.expect("begun");
+    world.agar(["pause", "it"]).success();
+    let paused = std::time::Instant::now();
+    wait::until("its time to be over, had it not stood still", || {
+        paused.elapsed().as_secs() >= 4
+    });
+    world.agar(["resume", "it"]).success();
+    exec(&world, "touch go");
+    let outcome = running.finish().success();
+    assert!(outcome.stdout.contains("done"), "{outcome}");
+}
+
+#[test]
+fn whoever_follows_a_run_hears_of_its_end_although_its_command_was_killed() {
+    let world = kept();
+    let script = "echo begun; until [ -e go ]; do sleep 0.01; done; echo over >out; exit 3";
+    let mut running = world
+        .command(["exec", "it", "--", "sh", "-c", script])
+        .spawn();
+    running.expect("begun");
+    let mut following = world.command(["logs", "-f", "it"]).spawn();
+    following.expect("begun");
+    running.kill();
+    // It begins before the end, and so no command but the follower is there to write it down.
+    go(&world);
+    wait::until("it to end", || following.has_ended());
+    following.finish().success();
+    assert_eq!(first_run(&world)["end"]["code"], 3);
+}
+
+#[test]
+fn what_a_run_used_at_most_is_its_own() {
+    let world = kept();
+    let peak = |script: &str| {
+        let words = ["exec", "--json", "it", "--", "python3", "-c", script];
+        let told = checked("exec", &world.agar(words));
+        told["run"]["usage"]["memory_peak_bytes"].as_u64().unwrap()
+    };
+    let (large, small) = (peak("x = b'a' * 300_000_000"), peak("pass"));
+    assert!(large > 250_000_000, "{large}");
+    assert!(small < 150_000_000, "{small} after {large}");
+}
+
+#[test]
+fn what_a_command_left_running_is_ended_when_it_goes_beyond_the_limit() {
+    let world = plain();
+    world
+        .agar(["create", "--name", "it", "--disk", "20M"])
+        .success();
+    let fill =
+        "(until [ -e go ]; do sleep 0.01; done; cat /dev/zero >big; sleep 1000) >/dev/null 2>&1 &";
+    exec(&world, fill);
+    go(&world);
+    wait::until("it is ended", || {
+        let listed = checked("ps", &world.agar(["ps", "--json"]));
+        listed["processes"].as_array().unwrap().is_empty()
+    });
+    let told = world.agar(["exec", "--json", "it", "--", "true"]);
+    assert!(told.stdout.contains("had left running was ended"), "{told}");
+}
+
+/// Makes a file inside that something waits for.
+fn go(world: &World) {
+    world.write("../go", "");
+    world.agar(["cp", "../go", "it:go"]).success();
 }
 
 #[test]

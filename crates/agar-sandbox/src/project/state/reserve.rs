@@ -11,6 +11,9 @@ use std::path::{Path, PathBuf};
 /// Enough for some twenty changes of the store.
 const BYTES: u64 = 1 << 20;
 
+/// What it takes to open the store, which is more than it takes to go on with it.
+const PIECE: u64 = 64 << 10;
+
 /// How many times as much has to be free for it to be taken.
 const PLENTY: u64 = 16;
 
@@ -36,6 +39,19 @@ impl StateDir {
             // There may be none.
             let _ = rustix::fs::unlink(self.reserve());
         }
+    }
+
+    /// Gives up a piece of the reserve if the disk is full, for whoever could not open the store; false
+    /// if half of it has gone that way. Whatever fills the disk may be quicker than whoever asked.
+    pub fn lend_reserve(&self) -> bool {
+        if free_bytes(&self.path).is_none_or(|free| free >= BYTES) {
+            return false;
+        }
+        let file = fs_err::OpenOptions::new().write(true).open(self.reserve());
+        file.is_ok_and(|file| {
+            let left = file.metadata().map_or(0, |found| found.len());
+            left > BYTES / 2 && file.set_len(left - PIECE).is_ok()
+        })
     }
 
     fn reserve(&self) -> PathBuf {
