@@ -12,7 +12,7 @@ use crate::{Engine, EngineError, SandboxView};
 use crate::{draft, find, layers, view};
 use agar_core::id::SandboxId;
 use agar_core::snapshot::SnapshotKind;
-use agar_core::state::Event;
+use agar_core::state::{Event, State};
 use agar_core::walls::BaseKind;
 use agar_sandbox::snapshot::{self, Shelf};
 use agar_sandbox::stack::{Role, Stack};
@@ -109,9 +109,7 @@ fn of_sandbox(
 fn now(engine: &Engine, here: &Here, parent: &Sandbox) -> Result<Snapshot, EngineError> {
     let _turn = Turn::take(&here.sandbox(parent.id))?;
     let parent = settled(engine, here, parent)?;
-    if let Some(head) = parent.head
-        && travel::is_at_rest(&parent, &Blueprint::of(&parent)?)
-        && let Ok(snapshot) = here.read(|store| store.snapshot(head))
+    if let Some(snapshot) = travel::shown_by(here, &parent, &Blueprint::of(&parent)?)?
         && snapshot.sandbox == parent.id
     {
         return Ok(snapshot);
@@ -177,9 +175,14 @@ impl Forking<'_> {
         made: &[(Mark, NewSandbox, Blueprint)],
     ) -> Result<Option<Vec<Sandbox>>, EngineError> {
         self.here.write(|store| {
+            // Whoever gave the parent up looked for its forks after that was on record.
+            if store.read().sandbox(self.parent.id)?.state == State::Collected {
+                let alias = self.parent.alias.clone();
+                return Ok(Err(EngineError::Removed { alias }));
+            }
             // Whoever removed it meanwhile took its layers.
             if store.read().snapshot(self.snapshot.id)?.stacks != self.snapshot.stacks {
-                return Ok(None);
+                return Ok(Ok(None));
             }
             let mut records = Vec::new();
             for (_, new, blueprint) in made {
@@ -190,8 +193,8 @@ impl Forking<'_> {
                 store.advance_sandbox(new.id, Event::Finish, at)?;
                 records.push(store.read().sandbox(new.id)?);
             }
-            Ok(Some(records))
-        })
+            Ok(Ok(Some(records)))
+        })?
     }
 
     fn draft(&self) -> (SandboxId, Blueprint) {

@@ -19,7 +19,6 @@ use agar_sandbox::trash::Trash;
 use agar_store::{Sandbox, Scope};
 use choose::{Candidate, Fate, Rules};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
 
 /// Asks for a clean-up. What is left out comes from the settings.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -236,13 +235,20 @@ fn generations(engine: &Engine, here: &Here, deed: Deed) -> Result<u64, EngineEr
     let Ok(known) = here.project(engine) else {
         return Ok(0);
     };
-    let used = here.read(|store| store.generations_in_use(known.id))?;
-    let used: BTreeSet<u64> = used.into_iter().collect();
+    let used = || here.read(|store| store.generations_in_use(known.id));
     let bases = Bases::new(&known.found, &here.state, known.id);
-    Ok(match deed {
-        Deed::Count => bases.count_unneeded(&used),
-        Deed::Collect => bases.collect(&used)?,
-    })
+    if matches!(deed, Deed::Count) {
+        return Ok(bases.count_unneeded(&used()?.into_iter().collect()));
+    }
+    let mut failed = None;
+    let collected = bases.collect(|| match used() {
+        Ok(used) => Some(used.into_iter().collect()),
+        Err(error) => {
+            failed = Some(error);
+            None
+        }
+    })?;
+    failed.map_or(Ok(collected), Err)
 }
 
 /// Deletes what waits to be deleted.

@@ -98,7 +98,7 @@ pub fn remove(engine: &Engine, request: &RemoveRequest) -> Result<RemoveAnswer, 
             let decision = (false, request.feedback.as_deref());
             drop(experiment::decided(engine, here, record, decision));
         }
-        removed.push(give_up(engine, here, record)?);
+        removed.push(give_up(engine, here, record, request.force)?);
     }
     Ok(RemoveAnswer { removed })
 }
@@ -140,9 +140,14 @@ fn refuse_busy(engine: &Engine, here: &Here, record: &Sandbox) -> Result<(), Eng
 
 /// Ends one sandbox and gives it up. What is in the trash stays there: only emptying it, or the end of
 /// the grace period, deletes.
-fn give_up(engine: &Engine, here: &Here, record: &Sandbox) -> Result<RemovedView, EngineError> {
+fn give_up(
+    engine: &Engine,
+    here: &Here,
+    record: &Sandbox,
+    force: bool,
+) -> Result<RemovedView, EngineError> {
     for _ in 0..TRIES_MAX {
-        if let Some(in_trash) = try_to_give_up(engine, here, record)? {
+        if let Some(in_trash) = try_to_give_up(engine, here, record, force)? {
             return Ok(RemovedView {
                 id: record.id,
                 alias: record.alias.clone(),
@@ -167,8 +172,13 @@ fn try_to_give_up(
     engine: &Engine,
     here: &Here,
     record: &Sandbox,
+    force: bool,
 ) -> Result<Option<bool>, EngineError> {
     let turn = Turn::take_if_there(&here.sandbox(record.id))?;
+    if !force && turn.is_some() {
+        // Something may have been started while those before it were removed.
+        refuse_busy(engine, here, &here.read(|store| store.sandbox(record.id))?)?;
+    }
     let current = match &turn {
         Some(_) => raise::down_in_turn(engine, here, record)?,
         None => here.read(|store| store.sandbox(record.id))?,

@@ -95,7 +95,7 @@ pub(crate) fn return_to(
     }
     let blueprint = Blueprint::of(record)?;
     let plan = Plan::of((engine, here), record, (&blueprint, target))?;
-    let mut note = plan.note(engine, record, (&blueprint, target))?;
+    let mut note = plan.note((engine, here), record, (&blueprint, target))?;
     note.begin(engine, here, record)?;
     let now = (record, blueprint.stacks.as_slice());
     let enacted = travel::make_clones(&plan.clones)
@@ -126,6 +126,7 @@ pub(crate) fn return_to(
     };
     note.restored = Some((target.id, ended));
     let left = note.conclude((engine, here), record, written)?;
+    let late = plan.keep_late((engine, here), record, target)?;
     // Ended with its jail, it is not paused any more.
     if record.state == State::Paused
         && here.read(|store| store.sandbox(record.id))?.state == State::Paused
@@ -133,7 +134,7 @@ pub(crate) fn return_to(
         here.write(|store| store.advance_sandbox(record.id, Event::Resume, engine.now()))?;
     }
     Ok(Returned {
-        left,
+        left: late.or(left),
         ended,
         jail_ended,
     })
@@ -141,12 +142,16 @@ pub(crate) fn return_to(
 
 /// What returning takes.
 struct Plan {
+    /// Something runs, and may write anywhere until it is ended.
+    busy: bool,
     stacks: Vec<Stack>,
     left: Vec<Shelf>,
     is_left: bool,
     clones: Vec<Clone>,
     made: Vec<PathBuf>,
     spent: Vec<PathBuf>,
+    /// Uppers that nothing was written to and that are left, each with its place in `left`.
+    unwritten: Vec<(usize, PathBuf)>,
 }
 
 impl Plan {
@@ -157,13 +162,18 @@ impl Plan {
     ) -> Result<Self, EngineError> {
         let places = Places::of(engine, here, record);
         let shelves = travel::shelves(&record.alias, target)?;
+        let is_up = matches!(record.state, State::Running | State::Paused);
+        let busy = is_up
+            && raise::processes_inside(engine, here, record.id).map_or(true, |count| count > 0);
         let mut plan = Self {
+            busy,
             stacks: Vec::new(),
             left: Vec::new(),
             is_left: false,
             clones: Vec::new(),
             made: Vec::new(),
             spent: Vec::new(),
+            unwritten: Vec::new(),
         };
         for stack in &blueprint.stacks {
             let again = shelves.iter().find(|keep| keep.target == stack.target);
@@ -188,13 +198,14 @@ impl Plan {
         } else {
             !layers::is_empty(&stack.upper)
         };
-        if written || copied {
+        if written || copied || self.busy {
             self.is_left = true;
             keep.kept.insert(0, stack.upper.clone());
-        } else if again.is_none_or(|again| !stays(stack, again)) {
+        } else if again.is_none_or(|again| !self.stays(stack, again)) {
             self.spent.push(stack.upper.clone());
+            self.unwritten.push((self.left.len(), stack.upper.clone()));
         }
-        if again.is_none_or(|again| copied || !stays(stack, again)) {
+        if again.is_none_or(|again| copied || !self.stays(stack, again)) {
             self.spent.push(stack.work.clone());
         }
         self.left.push(keep);
@@ -207,7 +218,7 @@ impl Plan {
         (keep, copied): (&Shelf, bool),
         stack: Option<&Stack>,
     ) {
-        if let Some(stack) = stack.filter(|stack| !copied && stays(stack, keep)) {
+        if let Some(stack) = stack.filter(|stack| !copied && self.stays(stack, keep)) {
             self.stacks.push(stack.clone());
             return;
         }
@@ -234,23 +245,21 @@ impl Plan {
         });
     }
 
+    /// Whether a tree can stay as it is: what lies outside the project and is empty on both sides.
+    fn stays(&self, stack: &Stack, keep: &Shelf) -> bool {
+        let is_empty = keep.kept.is_empty() && layers::is_empty(&stack.upper);
+        !self.busy && !stack.role.can_be_kept() && is_empty
+    }
+
     fn note(
         &self,
-        engine: &Engine,
+        (engine, here): (&Engine, &Here),
         record: &Sandbox,
         (blueprint, target): (&Blueprint, &Snapshot),
     ) -> Result<Note, EngineError> {
-        let left = NewSnapshot {
-            id: engine.new_snapshot_id(),
-            name: None,
-            kind: SnapshotKind::BeforeRestore,
-            note: Some(format!("before the return to {}", target.name)),
-            base: record.base,
-            generation: record.generation,
-            stacks: travel::to_text(&self.left)?,
-            taken: Taken::Stopped,
-            frozen_us: None,
-        };
+        // A state that nobody wrote to since a snapshot is that snapshot.
+        let is_left = self.is_left || travel::kept_by(here, record, blueprint)?.is_none();
+        let left = before(engine, record, (target, &self.left))?;
         Ok(Note {
             arrival: Some(Arrival {
                 stacks: self.stacks.clone(),
@@ -258,16 +267,53 @@ impl Plan {
                 generation: target.generation,
                 minimal_git_stat: blueprint.minimal_git_stat,
             }),
-            // A state that nobody wrote to since the last snapshot is that snapshot.
-            snapshot: (self.is_left || record.head.is_none()).then_some(left),
+            snapshot: is_left.then_some(left),
             made: self.made.clone(),
             spent: self.spent.clone(),
             restored: Some((target.id, 0)),
         })
     }
+
+    /// Keeps what was written after this plan was made, by a command that came in between and was
+    /// ended with all others.
+    fn keep_late(
+        &self,
+        (engine, here): (&Engine, &Here),
+        record: &Sandbox,
+        target: &Snapshot,
+    ) -> Result<Option<Snapshot>, EngineError> {
+        let mut left = self.left.clone();
+        let mut is_late = false;
+        for (place, upper) in &self.unwritten {
+            if let Some(keep) = left.get_mut(*place).filter(|_| !layers::is_empty(upper)) {
+                keep.kept.insert(0, upper.clone());
+                is_late = true;
+            }
+        }
+        if !is_late {
+            return Ok(None);
+        }
+        let late = before(engine, record, (target, &left))?;
+        here.write(|store| late.record(store, record, engine.now()))
+            .map(Some)
+    }
 }
 
-/// Whether a tree can stay as it is: what lies outside the project and is empty on both sides.
-fn stays(stack: &Stack, keep: &Shelf) -> bool {
-    !stack.role.can_be_kept() && keep.kept.is_empty() && layers::is_empty(&stack.upper)
+/// The snapshot of what is left for another one.
+fn before(
+    engine: &Engine,
+    record: &Sandbox,
+    (target, left): (&Snapshot, &[Shelf]),
+) -> Result<NewSnapshot, EngineError> {
+    Ok(NewSnapshot {
+        id: engine.new_snapshot_id(),
+        name: None,
+        kind: SnapshotKind::BeforeRestore,
+        note: Some(format!("before the return to {}", target.name)),
+        base: record.base,
+        generation: record.generation,
+        stacks: travel::to_text(left)?,
+        taken: Taken::Stopped,
+        frozen_us: None,
+    })
 }

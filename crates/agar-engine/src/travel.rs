@@ -23,7 +23,7 @@ pub(crate) use dispose::{dispose, forget};
 pub(crate) use note::{Arrival, NewSnapshot, Note, settle, settle_all};
 pub(crate) use retain::{count_excess, retain_all};
 pub(crate) use rotate::{Enacted, Force, Guests, Places, enact};
-pub(crate) use take::{Wish, is_at_rest, take, take_within};
+pub(crate) use take::{Wish, kept_by, shown_by, take, take_within};
 
 use crate::failure::EngineError;
 use crate::here::Here;

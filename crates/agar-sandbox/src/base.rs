@@ -318,8 +318,11 @@ impl<'a> Bases<'a> {
     }
 
     /// Removes the generations that no sandbox uses, except the newest. Answers how many went; none
-    /// while a sandbox is being made.
-    pub fn collect(&self, used: &BTreeSet<u64>) -> Result<u64, PrepareError> {
+    /// while a sandbox is being made. Which are used is asked when none can be.
+    pub fn collect(
+        &self,
+        used: impl FnOnce() -> Option<BTreeSet<u64>>,
+    ) -> Result<u64, PrepareError> {
         if !self.directory.is_dir() {
             return Ok(0);
         }
@@ -331,7 +334,10 @@ impl<'a> Bases<'a> {
         };
         let generations = self.generations();
         generations.clear_workshops(&self.trash)?;
-        Ok(generations.collect(used, &self.trash)?)
+        match used() {
+            Some(used) => Ok(generations.collect(&used, &self.trash)?),
+            None => Ok(0),
+        }
     }
 
     /// How many generations [`collect`](Self::collect) would remove now.

@@ -285,17 +285,6 @@ impl Writer<'_> {
         self.update(id, "pending", pending, at)
     }
 
-    /// Notes which snapshot the present state of a sandbox descends from.
-    pub fn set_head(
-        &self,
-        id: SandboxId,
-        head: Option<SnapshotId>,
-        at: Timestamp,
-    ) -> Result<(), StoreError> {
-        let head = head.map(|head| head.to_string());
-        self.update(id, "head", head.as_deref(), at)
-    }
-
     /// Makes a change of a sandbox's layers true: what it is made of from now on, what that descends
     /// from, and that no change is under way. One statement, since its row is a long one.
     pub fn arrive(

@@ -99,7 +99,8 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Forgets a snapshot. Its layers are the owner's to remove.
+    /// Forgets a snapshot. What descends from it, also a fork, descends from its parent from then on. Its
+    /// layers are the owner's to remove.
     pub fn remove_snapshot(
         &self,
         snapshot: &Snapshot,
@@ -115,6 +116,15 @@ impl Writer<'_> {
             .execute(params![
                 snapshot.id.to_string(),
                 snapshot.parent.map(|id| id.to_string())
+            ])?;
+        self.transaction
+            .prepare_cached(
+                "UPDATE sandbox SET head = ?2 WHERE head = ?1 AND (id = ?3 OR parent = ?3)",
+            )?
+            .execute(params![
+                snapshot.id.to_string(),
+                snapshot.parent.map(|id| id.to_string()),
+                snapshot.sandbox.to_string()
             ])?;
         if gone == 1 {
             let project = self.read().project_of(snapshot.sandbox)?;

@@ -8,7 +8,7 @@ use crate::blueprint::Blueprint;
 use crate::failure::EngineError;
 use crate::here::Here;
 use crate::snapshot::settled;
-use crate::travel::{self, NewSnapshot, Note, Wish, is_at_rest};
+use crate::travel::{self, NewSnapshot, Note, Wish, shown_by};
 use crate::turn::Turn;
 use crate::{Engine, restore};
 use agar_core::fault::{Fault as _, Kind};
@@ -65,9 +65,7 @@ pub(crate) fn before_run(
     if record.base == BaseKind::Live && blueprint.copy.is_none() {
         return Ok(WayBack::None("its base is live".to_owned()));
     }
-    if let Some(head) = record.head
-        && is_at_rest(&record, &blueprint)
-        && let Ok(snapshot) = here.read(|store| store.snapshot(head))
+    if let Some(snapshot) = shown_by(here, &record, &blueprint)?
         // That of another sandbox can go with that one; a further one costs nothing here.
         && snapshot.sandbox == record.id
     {

@@ -3,6 +3,9 @@
 //! Every snapshot of an idle sandbox adds a layer, and a name that nobody has is looked for in each.
 //! Runs of layers are therefore joined in the background. The joined layer is used from the next
 //! time on that a sandbox is laid anew; its parts stay for as long as a snapshot between them does.
+//!
+//! A joined layer is on no record until it is whole. So one process at a time joins in the directory of a
+//! sandbox or throws away what was joined there; whoever comes second leaves it to the first.
 
 use crate::Engine;
 use crate::blueprint::Blueprint;
@@ -10,12 +13,15 @@ use crate::failure::EngineError;
 use crate::here::Here;
 use crate::travel::{shelves, to_text};
 use crate::upkeep::Due;
-use agar_sandbox::snapshot;
+use agar_sandbox::snapshot::{self, JoinError};
 use agar_sandbox::spelling;
-use agar_store::{Joined, Sandbox, Scope, Snapshot};
+use agar_store::{Joined, Reader, Sandbox, Scope, Snapshot, StoreError};
+use rustix::fs::{FlockOperation, Mode, OFlags};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsStr;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 /// How many layers are joined at a time. Of each level fewer than that are left, so that a hundred
@@ -86,7 +92,8 @@ fn replaced(mut kept: Vec<PathBuf>, joined: &[(PathBuf, Vec<PathBuf>)]) -> Vec<P
     kept
 }
 
-/// Has layers joined: in the background where there are many, at once where there are very many.
+/// Has layers joined: in the background where there are many, at once where there are very many. What
+/// becomes of it is no concern of whoever took the snapshot that made them so many.
 pub(crate) fn tend(
     engine: &Engine,
     record: &Sandbox,
@@ -97,7 +104,7 @@ pub(crate) fn tend(
         blueprint.stacks.iter().any(|stack| is_much(&stack.kept))
     };
     if any(&|kept| kept.len() > LAYERS_MAX) {
-        condense(engine.here()?, record)?;
+        drop(condense(engine, engine.here()?, record));
     } else if any(&|kept| kept.iter().filter(single).count() > WAITING_MAX) {
         engine.later(Due::Everything);
     }
@@ -105,40 +112,67 @@ pub(crate) fn tend(
 }
 
 /// Joins layers wherever there are many, and uses what was joined in the records that nothing is
-/// mounted from. Answers how many layers were made.
+/// mounted from. Answers how many layers were made. What is wrong with one sandbox keeps neither the
+/// others nor the clean-up after this waiting.
 pub(crate) fn condense_all(engine: &Engine, here: &Here) -> Result<u64, EngineError> {
     let mut made = 0;
     let records = here.read(|store| store.sandboxes(here.project_id(), Scope::Kept))?;
     for record in &records {
-        made += condense(here, record)?;
-        renew(engine, here, record)?;
+        made += condense(engine, here, record).unwrap_or(0);
+        drop(renew(engine, here, record));
     }
     Ok(made)
 }
 
-/// Joins the layers of one sandbox until few are left.
-pub(crate) fn condense(here: &Here, record: &Sandbox) -> Result<u64, EngineError> {
+/// The right to join layers in a sandbox's directory and to throw joined ones away, unless somebody has
+/// it. Given up when dropped, or when the process dies. It is the directory itself that is locked: a file
+/// in it could be thrown away with the rest, and made again by somebody else.
+pub(super) fn right_to_join(sandbox: &Path) -> Result<Option<OwnedFd>, EngineError> {
+    let doing = "see whether somebody joins the layers of this sandbox";
+    let failed = |errno: Errno| EngineError::io(doing)(errno.into());
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let lock = match rustix::fs::open(sandbox, flags, Mode::empty()) {
+        Ok(lock) => lock,
+        // It was removed, and everything in it.
+        Err(Errno::NOENT) => return Ok(None),
+        Err(errno) => return Err(failed(errno)),
+    };
+    match rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(Some(lock)),
+        Err(Errno::WOULDBLOCK) => Ok(None),
+        Err(errno) => Err(failed(errno)),
+    }
+}
+
+/// Joins the layers of one sandbox until few are left, unless somebody else does.
+fn condense(engine: &Engine, here: &Here, record: &Sandbox) -> Result<u64, EngineError> {
+    let Some(_right) = right_to_join(&here.sandbox(record.id))? else {
+        return Ok(0);
+    };
+    // Whoever had the right before may have changed what there is to join.
+    let record = &here.read(|store| store.sandbox(record.id))?;
     let blueprint = Blueprint::of(record)?;
     let mut made = 0;
-    let mut locked = BTreeSet::new();
+    let mut apart = BTreeSet::new();
     for stack in &blueprint.stacks {
         let mut kept = condensed(here, stack.kept.clone())?;
-        let next = |kept: &[PathBuf], locked: &BTreeSet<PathBuf>| {
-            let run = next_run(kept, locked).or_else(|| rest(kept, locked));
+        let next = |kept: &[PathBuf], apart: &BTreeSet<PathBuf>| {
+            let run = next_run(kept, apart).or_else(|| rest(kept, apart));
             run.map(<[PathBuf]>::to_vec)
         };
-        while let Some(run) = next(&kept, &locked) {
+        while let Some(run) = next(&kept, &apart) {
             let at = kept.windows(run.len()).position(|part| part == run);
             let below = kept.iter().skip(at.unwrap_or(0) + run.len());
             let below: Vec<PathBuf> = below.chain(&stack.lowers).cloned().collect();
-            match join(here, record, (&run, &below)) {
-                Ok(layer) => {
+            match join(engine, here, record, (&run, &below)) {
+                Ok(Some(layer)) => {
                     made += 1;
                     kept = replaced(kept, &[(layer, run)]);
                 }
-                // A directory that not even its owner may enter: the layer stays as it is.
-                Err(error) => match error.locked() {
-                    Some(layer) => drop(locked.insert(layer.to_owned())),
+                Ok(None) => return Ok(made),
+                // It stays as it is: what is in it cannot be entered, or not be linked.
+                Err(error) => match error.unjoinable() {
+                    Some(layer) => drop(apart.insert(layer.to_owned())),
                     None => return Err(error.into()),
                 },
             }
@@ -151,18 +185,18 @@ pub(crate) fn condense(here: &Here, record: &Sandbox) -> Result<u64, EngineError
 ///
 /// A layer that stands for four is joined with three others like it, and so on: no file is linked
 /// more often than there are levels, and there are few.
-fn next_run<'k>(kept: &'k [PathBuf], locked: &BTreeSet<PathBuf>) -> Option<&'k [PathBuf]> {
+fn next_run<'k>(kept: &'k [PathBuf], apart: &BTreeSet<PathBuf>) -> Option<&'k [PathBuf]> {
     let mut end = kept.len();
     while end >= RUN {
         let run = &kept[end - RUN..end];
         let first = level(&run[RUN - 1]);
-        let other = |layer: &PathBuf| level(layer) != first || locked.contains(layer);
+        let other = |layer: &PathBuf| level(layer) != first || apart.contains(layer);
         match run.iter().rposition(other) {
             None => return Some(run),
             // The next run ends with it, or above it if it is in no run at all.
             Some(other) => {
                 let at = end - RUN + other;
-                end = at + usize::from(!locked.contains(&kept[at]));
+                end = at + usize::from(!apart.contains(&kept[at]));
             }
         }
     }
@@ -173,10 +207,10 @@ fn next_run<'k>(kept: &'k [PathBuf], locked: &BTreeSet<PathBuf>) -> Option<&'k [
 ///
 /// A run that was joined is the sign of a sandbox that is often pictured; the few layers of any other
 /// are not worth it.
-fn rest<'k>(kept: &'k [PathBuf], locked: &BTreeSet<PathBuf>) -> Option<&'k [PathBuf]> {
+fn rest<'k>(kept: &'k [PathBuf], apart: &BTreeSet<PathBuf>) -> Option<&'k [PathBuf]> {
     let several = kept.len() > 1 && kept.iter().any(|layer| level(layer) > 0);
-    let readable = !kept.iter().any(|layer| locked.contains(layer));
-    (several && readable && holds_at_most(kept, LITTLE)).then_some(kept)
+    let joinable = !kept.iter().any(|layer| apart.contains(layer));
+    (several && joinable && holds_at_most(kept, LITTLE)).then_some(kept)
 }
 
 /// Whether all directories together have no more names in them than this. What cannot be read may
@@ -218,14 +252,14 @@ fn level(layer: &Path) -> u32 {
 /// A run could not be joined.
 #[derive(Debug)]
 enum Failed {
-    Join(snapshot::JoinError),
+    Join(JoinError),
     Other(EngineError),
 }
 
 impl Failed {
-    fn locked(&self) -> Option<&Path> {
+    fn unjoinable(&self) -> Option<&Path> {
         match self {
-            Self::Join(error) => error.locked(),
+            Self::Join(error) => error.unjoinable(),
             Self::Other(_) => None,
         }
     }
@@ -246,24 +280,23 @@ impl From<Failed> for EngineError {
     }
 }
 
+/// Joins one run, for whoever has the right. Nothing is made of what is being given up meanwhile.
 fn join(
+    engine: &Engine,
     here: &Here,
     record: &Sandbox,
     (run, below): (&[PathBuf], &[PathBuf]),
-) -> Result<PathBuf, Failed> {
+) -> Result<Option<PathBuf>, Failed> {
     let level = run.iter().map(|layer| level(layer)).max().unwrap_or(0) + 1;
-    let directory = here.sandbox(record.id);
-    let names = directory.read_dir().into_iter().flatten().flatten();
-    let numbers = names.filter_map(|entry| {
-        let name = entry.file_name().into_string().ok()?;
-        let (_, number) = name.strip_prefix("joined-")?.split_once('-')?;
-        number.split('.').next()?.parse::<u64>().ok()
-    });
-    let number = numbers.max().unwrap_or(0) + 1;
-    let layer = directory.join(format!("joined-{level}-{number}"));
+    // Nobody had this name before: what a layer stands for never changes, also when it is long gone.
+    let name = format!("joined-{level}-{}", engine.new_mark());
+    let layer = here.sandbox(record.id).join(name);
     let part = snapshot::unfinished(&layer);
     if let Err(error) = snapshot::join(run, below, &part) {
-        here.throw_away(&part)?;
+        // What it could not begin is not its own.
+        if !matches!(error, JoinError::Target { .. }) {
+            here.throw_away(&part)?;
+        }
         return Err(Failed::Join(error));
     }
     fs_err::rename(&part, &layer).map_err(EngineError::io("finish a joined layer"))?;
@@ -272,19 +305,32 @@ fn join(
             alias: record.alias.clone(),
             source,
         })?;
-    here.write(|store| {
-        store.add_joined(&Joined {
-            layer: layer.clone(),
-            sandbox: record.id,
-            parts: parts.clone(),
-        })
+    let joined = Joined {
+        layer: layer.clone(),
+        sandbox: record.id,
+        parts,
+    };
+    let stands = here.write(|store| {
+        // A part that was given up may have lost files while it was read. A sandbox that was removed
+        // clears its directory of all that is on no record.
+        let stands = store.read().sandbox(record.id)?.state.has_layers()
+            && run.iter().all(|part| part.is_dir());
+        if stands {
+            store.add_joined(&joined)?;
+        }
+        Ok(stands)
     })?;
-    Ok(layer)
+    if !stands {
+        here.throw_away(&layer)?;
+    }
+    Ok(stands.then_some(layer))
 }
 
 /// Uses joined layers in the snapshots of a sandbox, and in the sandbox itself while it has no jail.
 fn renew(engine: &Engine, here: &Here, record: &Sandbox) -> Result<(), EngineError> {
-    let joined = parsed(&here.read(|store| store.joined())?);
+    let mut recorded = here.read(|store| store.joined())?;
+    recorded.retain(|joined| joined.layer.is_dir());
+    let joined = parsed(&recorded);
     if joined.is_empty() {
         return Ok(());
     }
@@ -293,12 +339,22 @@ fn renew(engine: &Engine, here: &Here, record: &Sandbox) -> Result<(), EngineErr
         .into_iter()
         .filter_map(|snapshot| renewed(record, snapshot, &joined).transpose())
         .collect::<Result<_, _>>()?;
-    here.write(|store| {
-        for (snapshot, stacks) in &renewed {
-            store.set_snapshot_stacks(snapshot.id, stacks)?;
-        }
-        Ok(())
-    })?;
+    if !renewed.is_empty() {
+        here.write(|store| {
+            if !are_there(&store.read(), &recorded)? {
+                return Ok(());
+            }
+            let now = store.read().snapshots(record.id)?;
+            let is_same = |old: &Snapshot| {
+                now.iter()
+                    .any(|now| now.id == old.id && now.stacks == old.stacks)
+            };
+            for (snapshot, stacks) in renewed.iter().filter(|(old, _)| is_same(old)) {
+                store.set_snapshot_stacks(snapshot.id, stacks)?;
+            }
+            Ok(())
+        })?;
+    }
     let Some(_turn) = crate::turn::Turn::attempt(&here.sandbox(record.id))? else {
         return Ok(());
     };
@@ -314,7 +370,27 @@ fn renew(engine: &Engine, here: &Here, record: &Sandbox) -> Result<(), EngineErr
     if text == record.stacks {
         return Ok(());
     }
-    here.write(|store| store.set_stacks(record.id, &text, engine.now()))
+    here.write(|store| {
+        let is_same = store.read().sandbox(record.id)?.stacks == record.stacks;
+        if is_same && are_there(&store.read(), &recorded)? {
+            store.set_stacks(record.id, &text, engine.now())?;
+        }
+        Ok(())
+    })
+}
+
+/// Whether layers that were read are still there: whoever clears the directory that they lie in takes them
+/// off the record first.
+fn are_there(store: &Reader<'_>, joined: &[Joined]) -> Result<bool, StoreError> {
+    let recorded = store.joined()?;
+    let recorded: HashMap<&Path, &Joined> = recorded
+        .iter()
+        .map(|joined| (joined.layer.as_path(), joined))
+        .collect();
+    Ok(joined.iter().all(|joined| {
+        let found = recorded.get(joined.layer.as_path());
+        found.is_some_and(|found| *found == joined) && joined.layer.is_dir()
+    }))
 }
 
 fn renewed(

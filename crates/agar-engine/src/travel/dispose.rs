@@ -4,7 +4,7 @@ use crate::Engine;
 use crate::blueprint::Blueprint;
 use crate::failure::EngineError;
 use crate::here::Here;
-use crate::travel::condense::parsed;
+use crate::travel::condense::{parsed, right_to_join};
 use crate::travel::note::Note;
 use crate::travel::shelves;
 use agar_core::id::SandboxId;
@@ -87,21 +87,14 @@ fn is_deserted(store: &Reader<'_>, id: SandboxId) -> Result<bool, StoreError> {
     Ok(store.sandbox(id)?.state == State::Collected && !store.has_forks(id)?)
 }
 
-/// Forgets a snapshot, and throws away the layers that only it stood on. What descends from it
-/// descends from its parent from then on.
+/// Forgets a snapshot, and throws away the layers that only it stood on.
 pub(crate) fn forget(
     engine: &Engine,
     here: &Here,
     record: &Sandbox,
     (snapshot, reason): (&Snapshot, &str),
 ) -> Result<(), EngineError> {
-    here.write(|store| {
-        store.remove_snapshot(snapshot, reason, engine.now())?;
-        if record.head == Some(snapshot.id) {
-            store.set_head(record.id, snapshot.parent, engine.now())?;
-        }
-        Ok(())
-    })?;
+    here.write(|store| store.remove_snapshot(snapshot, reason, engine.now()))?;
     clear_layers(here, record.id)
 }
 
@@ -109,9 +102,15 @@ pub(crate) fn forget(
 /// nothing is under way.
 pub(crate) fn clear_layers(here: &Here, id: SandboxId) -> Result<(), EngineError> {
     let directory = here.sandbox(id);
+    // Held until all is cleared: what somebody else is joining is on no record yet. Without it joined
+    // layers are left to the next clean-up, and so is what a dead process made of one.
+    let right = right_to_join(&directory)?;
+    let starts: &[&str] = match &right {
+        Some(_) => &["upper-", "kept-", "joined-"],
+        None => &["upper-", "kept-"],
+    };
     let is_layer = |path: &PathBuf| {
         let name = path.file_name().and_then(|name| name.to_str());
-        let starts = ["upper-", "kept-", "joined-"];
         name.is_some_and(|name| starts.iter().any(|start| name.starts_with(start)))
     };
     let entries = directory.read_dir().into_iter().flatten().flatten();

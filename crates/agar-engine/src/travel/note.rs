@@ -4,6 +4,7 @@ use crate::Engine;
 use crate::blueprint::Blueprint;
 use crate::failure::EngineError;
 use crate::here::Here;
+use crate::travel::clones;
 use crate::turn::Turn;
 use agar_core::fault::{Fault as _, Kind};
 use agar_core::id::SnapshotId;
@@ -164,7 +165,15 @@ impl Note {
     }
 
     fn clear_away(&self, here: &Here) {
+        let is_upper = |path: &Path| {
+            let name = path.file_name().and_then(|name| name.to_str());
+            name.is_some_and(|name| name.starts_with("upper-"))
+        };
         for path in &self.spent {
+            if is_upper(path) && clones::holds_something(path) {
+                // Somebody came in between; it is kept by whoever returns from it.
+                continue;
+            }
             // What cannot go now goes with the sandbox.
             drop(here.throw_away(path));
         }
@@ -258,7 +267,7 @@ impl Note {
 }
 
 impl NewSnapshot {
-    fn record(
+    pub(crate) fn record(
         &self,
         store: &Writer<'_>,
         record: &Sandbox,

@@ -7,7 +7,7 @@ use crate::travel::clones::{self, Clone};
 use crate::travel::frozen::{Ground, Left};
 use crate::travel::note::{Arrival, NewSnapshot, Note, Written, settle};
 use crate::travel::rotate::{Enacted, Force, Guests, Places, enact};
-use crate::travel::{condensed, to_text};
+use crate::travel::{self, condensed, to_text};
 use crate::{Engine, raise};
 use agar_core::snapshot::{SnapshotKind, Taken};
 use agar_core::state::State;
@@ -91,9 +91,43 @@ pub(crate) fn take_within(
     taking.clone_all().map(Some)
 }
 
-/// Whether nothing was written in a sandbox since its last snapshot, as far as a glance tells.
-pub(crate) fn is_at_rest(record: &Sandbox, blueprint: &Blueprint) -> bool {
-    record.head.is_some() && blueprint.copy.is_none() && !blueprint.stacks.iter().any(is_written)
+/// The snapshot that shows a sandbox as it is, as far as a glance tells: nothing was written since.
+pub(crate) fn shown_by(
+    here: &Here,
+    record: &Sandbox,
+    blueprint: &Blueprint,
+) -> Result<Option<Snapshot>, EngineError> {
+    if blueprint.copy.is_some() || blueprint.stacks.iter().any(is_written) {
+        return Ok(None);
+    }
+    kept_by(here, record, blueprint)
+}
+
+/// The snapshot of all that a sandbox stands on but what was written last. The one that it descends
+/// from is that no longer when another one was removed in between.
+pub(crate) fn kept_by(
+    here: &Here,
+    record: &Sandbox,
+    blueprint: &Blueprint,
+) -> Result<Option<Snapshot>, EngineError> {
+    let Some(head) = record.head else {
+        return Ok(None);
+    };
+    let Ok(head) = here.read(|store| store.snapshot(head)) else {
+        return Ok(None);
+    };
+    let shelves = travel::shelves(&record.alias, &head)?;
+    for stack in &blueprint.stacks {
+        let Some(shelf) = shelves.iter().find(|it| it.target == stack.target) else {
+            return Ok(None);
+        };
+        let same = shelf.kept == stack.kept
+            || condensed(here, shelf.kept.clone())? == condensed(here, stack.kept.clone())?;
+        if !same || shelf.lowers != stack.lowers {
+            return Ok(None);
+        }
+    }
+    Ok(Some(head))
 }
 
 /// Whether something was written to a tree since its upper was made, as far as a glance tells.

@@ -21,6 +21,7 @@ mod process_cells;
 mod programs;
 mod promoting;
 mod recording;
+mod returning;
 mod running;
 mod settling;
 mod standing_still;

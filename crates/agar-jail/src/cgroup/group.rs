@@ -244,16 +244,13 @@ impl Group {
         let Ok(part) = self.part(Controller::Memory) else {
             return;
         };
-        self.peak = match rustix::fs::open(
-            part.peak(),
-            OFlags::RDWR | OFlags::CLOEXEC,
-            Mode::empty(),
-        ) {
-            Ok(file) if rustix::io::write(&file, b"0").is_err() => Peak::Unknown,
-            Ok(file) if part.unified => Peak::Since(file),
-            Ok(_) => Peak::Whole,
-            Err(_) => Peak::Unknown,
-        };
+        self.peak =
+            match rustix::fs::open(part.peak(), OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()) {
+                Ok(file) if rustix::io::write(&file, b"0").is_err() => Peak::Unknown,
+                Ok(file) if part.unified => Peak::Since(file),
+                Ok(_) => Peak::Whole,
+                Err(_) => Peak::Unknown,
+            };
     }
 
     /// What the kernel refused since the group was made.

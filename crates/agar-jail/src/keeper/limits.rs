@@ -150,7 +150,10 @@ impl Guard {
 
     /// How long the loop may sleep.
     pub(super) fn patience(&self, runs: &Runs) -> Option<Duration> {
-        [self.pace(runs), runs.patience()].into_iter().flatten().min()
+        [self.pace(runs), runs.patience()]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// How often to look, if at all.

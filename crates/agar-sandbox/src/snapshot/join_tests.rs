@@ -149,3 +149,69 @@ fn a_directory_that_leads_elsewhere_is_refused() {
     let error = join(&layers, &[pile.at("base")], &pile.at("joined")).unwrap_err();
     assert_eq!(error.kind(), fault::Kind::Unsupported);
 }
+
+#[test]
+fn a_tree_that_is_deeper_than_a_path_can_be_long_is_joined_like_any_other() {
+    let pile = Pile::new();
+    let name = "n".repeat(200);
+    let path: PathBuf = std::iter::repeat_n(&name, 25).collect();
+    for layer in ["top", "bottom", "base"] {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let mut inner = rustix::fs::open(pile.at(layer), flags, Mode::empty()).unwrap();
+        for _ in 0..25 {
+            rustix::fs::mkdirat(&inner, name.as_str(), Mode::from(0o751)).unwrap();
+            inner = rustix::fs::openat(&inner, name.as_str(), flags, Mode::empty()).unwrap();
+        }
+        if layer == "top" {
+            let device = FileType::CharacterDevice;
+            rustix::fs::mknodat(&inner, "gone", device, Mode::empty(), 0).unwrap();
+        } else {
+            let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC;
+            for file in ["gone", layer] {
+                drop(rustix::fs::openat(&inner, file, flags, Mode::RUSR).unwrap());
+            }
+        }
+    }
+    let run = ["top", "bottom"].map(|layer| pile.at(layer));
+    join(&run, &[pile.at("base")], &pile.at("joined")).unwrap();
+    let names = |layers: &[&str]| {
+        let layers: Vec<PathBuf> = layers.iter().map(|layer| pile.at(layer)).collect();
+        let view = View::open(&layers, Upper::Topmost(layers.len())).unwrap();
+        let shown = view.read_dir(&path).unwrap();
+        let names: Vec<_> = shown.into_iter().map(|(name, _)| name).collect();
+        let directory = view.lookup(&path).unwrap().unwrap();
+        (names, directory.mode)
+    };
+    assert_eq!(names(&["joined"]).0, ["bottom"]);
+    assert_eq!(names(&["joined"]), names(&["top", "bottom"]));
+    // The whiteout is there as well.
+    assert_eq!(names(&["joined", "base"]).0, ["base", "bottom"]);
+}
+
+#[test]
+fn nothing_is_put_into_a_directory_that_is_there_already() {
+    let pile = Pile::new();
+    pile.file("top", "new", "new");
+    fs_err::create_dir(pile.at("joined")).unwrap();
+    let error = join(&[pile.at("top")], &[pile.at("base")], &pile.at("joined")).unwrap_err();
+    assert!(matches!(error, JoinError::Target { .. }), "{error}");
+    assert_eq!(error.unjoinable(), None);
+    assert_eq!(pile.at("joined").read_dir().unwrap().count(), 0);
+}
+
+#[test]
+fn what_cannot_have_a_further_name_is_the_fault_of_the_layer_that_it_is_in() {
+    let error = |errno: Errno| JoinError::Disk {
+        layer: PathBuf::from("/layer"),
+        path: PathBuf::from("file"),
+        source: errno.into(),
+    };
+    for errno in [Errno::MLINK, Errno::NAMETOOLONG, Errno::PERM, Errno::XDEV] {
+        let error = error(errno);
+        assert_eq!(error.unjoinable(), Some(Path::new("/layer")), "{errno}");
+    }
+    // A full disk is nobody's fault, and may have room tomorrow.
+    for errno in [Errno::NOSPC, Errno::DQUOT, Errno::IO] {
+        assert_eq!(error(errno).unjoinable(), None, "{errno}");
+    }
+}

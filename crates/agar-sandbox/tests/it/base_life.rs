@@ -84,7 +84,7 @@ fn unused_generations_are_collected_and_their_needed_layers_kept() {
     let collect = |used: &[u64]| {
         let used: BTreeSet<u64> = used.iter().copied().collect();
         let told = desk.with_bases(|bases| bases.count_unneeded(&used));
-        let gone = desk.with_bases(|bases| bases.collect(&used).unwrap());
+        let gone = desk.with_bases(|bases| bases.collect(|| Some(used.clone())).unwrap());
         // What is told beforehand comes true, unless a sandbox is being made.
         assert!(gone == told || gone == 0, "{told} told, {gone} gone");
         gone
