@@ -57,6 +57,8 @@ pub(crate) struct Study {
     pub(crate) trouble: Option<String>,
 }
 
+const SIGKILL: i32 = 9;
+
 impl Study {
     /// What the face hears when the jail stands.
     fn begun(&self, sandbox: SandboxView) -> Begun {
@@ -168,6 +170,14 @@ fn left(
     keeper: Keeper,
 ) -> Result<(Ended, Option<Keeper>), EngineError> {
     match ended {
+        // Somebody paused it and the caller would not wait: it is over with its jail.
+        Err(EngineError::LeftRun { number, .. }) => {
+            drop(keeper.stop());
+            let mut ended = Ended::lost(number);
+            ended.end = End::Signaled { signal: SIGKILL };
+            ended.notes.interrupted = true;
+            Ok((ended, None))
+        }
         Err(error) => {
             drop(keeper.stop());
             Err(error)

@@ -12,6 +12,8 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
 /// What is read at once.
 const READ_BYTES: usize = 64 << 10;
+/// The most that a pipe holds, unless its user is root.
+const PIPE_BYTES_MAX: u64 = 1 << 20;
 /// What a pipe that is ready takes without blocking.
 const PIPE_BYTES: usize = 4 << 10;
 
@@ -433,7 +435,8 @@ impl<'a, 'e> Pump<'a, 'e> {
         self.is_done = true;
         self.drop_input();
         for index in 0..self.lanes.len() {
-            while self.read_output(index, log)? {}
+            let until = self.relayed.output_bytes.saturating_add(PIPE_BYTES_MAX);
+            while self.relayed.output_bytes < until && self.read_output(index, log)? {}
             self.lanes[index].from = None;
         }
         Ok(())

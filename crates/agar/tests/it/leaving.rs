@@ -107,7 +107,10 @@ fn a_run_that_goes_too_far_is_undone_by_the_next_command_although_its_own_died_o
 /// The id of the only sandbox.
 fn first_sandbox(world: &World) -> String {
     let told = checked("inspect", &world.agar(["inspect", "it", "--json"]));
-    told["sandbox"]["id"].as_str().unwrap().to_owned()
+    told["sandbox"]["id"]
+        .as_str()
+        .unwrap_or_default()
+        .to_owned()
 }
 
 #[test]
@@ -154,6 +157,27 @@ fn whoever_waits_for_a_run_in_a_paused_sandbox_can_leave_and_the_run_ends_when_i
         first_run(&world)["end"] != Value::Null
     });
     assert_eq!(first_run(&world)["end"]["signal"], 9);
+}
+
+#[test]
+fn an_interrupted_run_ends_although_its_sandbox_was_paused() {
+    let world = plain();
+    let script = "echo begun; while :; do sleep 0.1; done";
+    let words = ["run", "--keep", "--name", "it", "--", "sh", "-c", script];
+    let mut running = world.command(words).spawn();
+    running.expect("begun");
+    world.agar(["pause", "it"]).success();
+    let mut pressed = 0;
+    wait::until("it ends", || {
+        if pressed < 3 {
+            running.signal(Signal::INT);
+            pressed += 1;
+        }
+        running.has_ended()
+    });
+    running.finish().expect_code(137);
+    let listed = world.agar(["ls", "--json"]).success().stdout;
+    assert!(listed.contains("\"state\": \"finished\""), "{listed}");
 }
 
 #[test]
