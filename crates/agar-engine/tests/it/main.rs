@@ -14,6 +14,7 @@ mod enduring;
 mod evolution;
 mod forking;
 mod grounding;
+mod joining;
 mod learning;
 mod living;
 mod pooling;
