@@ -113,7 +113,7 @@ fn in_sandbox(
         let note = format!("no snapshot was taken before it: {why}");
         ended.notes.notes.push(note);
     }
-    let seen = study.look(engine, &blueprint)?;
+    let seen = study.look(engine, &blueprint);
     // Before its end is on record: for as long as it is not, the next command sees to it.
     let taken_back = match undoes.filter(|_| ended.went_too_far()) {
         Some(target) => travel::take_back(engine, here, &record, target)?,
@@ -123,6 +123,8 @@ fn in_sandbox(
         ended.record(engine, store, &record)?;
         store.read().run(record.id, number)
     })?;
+    // What cannot be looked at is no reason to keep the end from the record.
+    let seen = seen?;
     let ran = (&run, ended.notes.interrupted, &seen);
     let experiment = study.conclude(engine, here, place, ran)?;
     if let Some(due) = here.due(false) {
