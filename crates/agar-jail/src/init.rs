@@ -6,7 +6,7 @@
 //! questions. Commands cannot reach any of them: the process is not dumpable, and a process id of 1
 //! is deaf to signals from its children.
 
-use crate::client::{KeeperConfig, Lifetime};
+use crate::client::KeeperConfig;
 use crate::held::Held;
 use crate::mount::{During, Failed};
 use crate::notify::{Recorded, Recorder};
@@ -33,10 +33,18 @@ mod walls;
 /// The lock is held from before a command is forked until its id is noted, so that its end is never
 /// seen before its beginning.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Runs(Arc<Mutex<BTreeMap<i32, u32>>>);
+pub(crate) struct Runs(Arc<Mutex<BTreeMap<i32, Started>>>);
+
+/// A command that was started.
+#[derive(Debug, Clone, Copy)]
+struct Started {
+    number: u32,
+    /// Whether everyone ends with it.
+    is_the_one: bool,
+}
 
 impl Runs {
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<i32, u32>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<i32, Started>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -48,7 +56,7 @@ impl Runs {
     fn pid_of(&self, number: u32) -> Option<i32> {
         self.lock()
             .iter()
-            .find(|(_, run)| **run == number)
+            .find(|(_, run)| run.number == number)
             .map(|(pid, _)| *pid)
     }
 }
@@ -63,7 +71,7 @@ pub(crate) fn main(config: &KeeperConfig, socket: &OwnedFd) -> ! {
         })
         .and_then(|()| raise::Tree::begin(&config.plan))
         .and_then(|tree| prepare(&config.plan, tree));
-    go_on(config, socket, raised)
+    go_on(&config.plan, socket, raised)
 }
 
 /// Becomes an init that hears of its plan only when it is told to go, and until then raises what
@@ -84,15 +92,15 @@ pub(crate) fn early(usual: &Plan, socket: &OwnedFd) -> ! {
     match told {
         Ok(config) => {
             let raised = tree.and_then(|tree| prepare(&config.plan, tree));
-            go_on(&config, socket, raised)
+            go_on(&config.plan, socket, raised)
         }
         Err(failed) => give_up(socket, failed),
     }
 }
 
-fn go_on(config: &KeeperConfig, socket: &OwnedFd, raised: Result<Held, Failed>) -> ! {
+fn go_on(plan: &Plan, socket: &OwnedFd, raised: Result<Held, Failed>) -> ! {
     match raised {
-        Ok(held) => reap_for_ever(&config.plan, config.lifetime, socket, &held),
+        Ok(held) => reap_for_ever(plan, socket, &held),
         Err(failed) => give_up(socket, failed),
     }
 }
@@ -166,7 +174,7 @@ fn prepare(plan: &Plan, tree: Option<raise::Tree>) -> Result<Held, Failed> {
 }
 
 /// The first thread: starts the others, then reaps and lays layers until the keeper goes away.
-fn reap_for_ever(plan: &Plan, lifetime: Lifetime, socket: &OwnedFd, held: &Held) -> ! {
+fn reap_for_ever(plan: &Plan, socket: &OwnedFd, held: &Held) -> ! {
     let (runs, recorder) = (Runs::default(), Arc::new(Recorder::new()));
     let started = Desk::new().and_then(|desk| {
         let desk = Arc::new(desk);
@@ -177,7 +185,7 @@ fn reap_for_ever(plan: &Plan, lifetime: Lifetime, socket: &OwnedFd, held: &Held)
         Err(failed) => give_up(socket, failed),
     };
     let mut shared = Shared::of(plan);
-    let mut bury = || reap(lifetime, socket, &runs, &recorder);
+    let mut bury = || reap(socket, &runs, &recorder);
     loop {
         if desk.wait(shared.patience(&runs)).is_err() {
             syscall::exit(1)
@@ -193,15 +201,12 @@ fn reap_for_ever(plan: &Plan, lifetime: Lifetime, socket: &OwnedFd, held: &Held)
 }
 
 /// Buries everyone who died, and reports those who were commands.
-fn reap(lifetime: Lifetime, socket: &OwnedFd, runs: &Runs, recorder: &Recorder) {
+fn reap(socket: &OwnedFd, runs: &Runs, recorder: &Recorder) {
     while let Ok(Some((pid, status, usage))) = syscall::wait_any(WaitOptions::NOHANG) {
-        let number = runs.lock().remove(&pid);
-        if let Some(number) = number {
+        let run = runs.lock().remove(&pid);
+        if let Some(Started { number, is_the_one }) = run {
             let left = syscall::count_others();
-            let usage = match lifetime {
-                Lifetime::OneRun => end_everyone(),
-                Lifetime::UntilLeft | Lifetime::UntilStopped => usage,
-            };
+            let usage = if is_the_one { end_everyone() } else { usage };
             let news = News::Exited {
                 number,
                 status,

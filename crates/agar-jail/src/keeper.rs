@@ -208,7 +208,8 @@ impl<'a> Keeper<'a> {
         }
         self.carry();
         self.check_limits()?;
-        if self.report_ended() && self.lifetime == Lifetime::OneRun {
+        let is_its_own = self.report_ended();
+        if is_its_own && self.lifetime == Lifetime::OneRun {
             self.over = true;
             next = Next::End;
         }
@@ -383,7 +384,11 @@ impl<'a> Keeper<'a> {
         self.jail.guard.run_begins(self.runs.is_empty());
         self.runs.begin(request, Some(client));
         let given: Vec<BorrowedFd<'_>> = descriptors.iter().map(AsFd::as_fd).collect();
-        protocol::send_command(&self.jail.socket, &Order::Run(request.clone()), &given)
+        let order = Order::Run {
+            request: request.clone(),
+            is_the_one: self.lifetime == Lifetime::OneRun && self.is_first(client),
+        };
+        protocol::send_command(&self.jail.socket, &order, &given)
     }
 
     /// Looks whether a limit is reached, and ends what went beyond. What stands still reaches none, and
@@ -408,9 +413,16 @@ impl<'a> Keeper<'a> {
         protocol::send(&self.jail.socket, &order, &[])
     }
 
-    /// Writes and announces the reports of runs that ended. Whether there were any.
+    /// Whether it is the client that the keeper was started by.
+    fn is_first(&self, client: usize) -> bool {
+        self.clients.get(client).is_some_and(|client| client.first)
+    }
+
+    /// Writes and announces the reports of runs that ended. Whether the client that the keeper was
+    /// started by asked for one of them: others run something in the same sandbox, too.
     fn report_ended(&mut self) -> bool {
         let ended = self.runs.take_ended();
+        let mut is_its_own = false;
         for run in &ended {
             let notes = self.jail.guard.notes_of_run();
             let peak = self.jail.guard.memory_peak();
@@ -427,10 +439,11 @@ impl<'a> Keeper<'a> {
             }
             if let Some(client) = run.client() {
                 let report = unwritten;
+                is_its_own |= self.is_first(client);
                 self.answer(client, &Reply::Ended { number, report });
             }
         }
-        !ended.is_empty()
+        is_its_own
     }
 
     fn tell(&self, number: u32, reply: &Reply, descriptors: &[BorrowedFd<'_>]) {

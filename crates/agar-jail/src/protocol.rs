@@ -106,8 +106,11 @@ pub(crate) enum Reply {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Order {
-    /// Start a command.
-    Run(RunRequest),
+    /// Start a command. When the one ends that the jail is for, everyone ends with it.
+    Run {
+        request: RunRequest,
+        is_the_one: bool,
+    },
     /// Send a signal to the process group of a run.
     Signal { number: u32, signal: i32 },
     /// End every process of a run.

@@ -3,8 +3,8 @@
 //! The process has several threads, so between `fork` and `execve` the child may only make system
 //! calls: every string, table and descriptor it needs is laid out before.
 
-use super::Runs;
 use super::remount::Desk;
+use super::{Runs, Started};
 use crate::client::{RunRequest, WindowSize};
 use crate::launch::{self, Launch};
 use crate::protocol::{self, News, Order};
@@ -28,7 +28,10 @@ pub(super) fn serve(socket: &OwnedFd, runs: &Runs, desk: &Desk) {
     {
         buffer = Vec::new();
         match order {
-            Order::Run(request) => run(socket, runs, &request, descriptors),
+            Order::Run {
+                request,
+                is_the_one,
+            } => run(socket, runs, (&request, is_the_one), descriptors),
             Order::Signal { number, signal } => {
                 if let Some(pid) = runs.pid_of(number) {
                     syscall::signal_group(pid, signal);
@@ -62,7 +65,12 @@ fn end_session(leader: i32) {
     }
 }
 
-fn run(socket: &OwnedFd, runs: &Runs, request: &RunRequest, given: Vec<OwnedFd>) {
+fn run(
+    socket: &OwnedFd,
+    runs: &Runs,
+    (request, is_the_one): (&RunRequest, bool),
+    given: Vec<OwnedFd>,
+) {
     let number = request.number;
     let started = streams(request, given).and_then(|(streams, near)| {
         let launch = launch(request, &streams)?;
@@ -70,7 +78,7 @@ fn run(socket: &OwnedFd, runs: &Runs, request: &RunRequest, given: Vec<OwnedFd>)
         let mut table = runs.lock();
         let (pid, outcome) = launch::launch(&launch)?;
         if outcome.is_ok() {
-            table.insert(pid, number);
+            table.insert(pid, Started { number, is_the_one });
             let near: Vec<BorrowedFd<'_>> = near.iter().map(AsFd::as_fd).collect();
             let news = News::Started {
                 number,

@@ -52,7 +52,11 @@ impl Keeper<'_> {
             self.jail.guard.run_begins(self.runs.is_empty());
             self.runs.begin(request, None);
             self.terminal = Some(Terminal::new(request.number, size));
-            protocol::send_command(&self.jail.socket, &Order::Run(request.clone()), &[])?;
+            let order = Order::Run {
+                request: request.clone(),
+                is_the_one: false,
+            };
+            protocol::send_command(&self.jail.socket, &order, &[])?;
         }
         if let (Some(terminal), Some(client)) = (&self.terminal, self.clients.get_mut(client)) {
             let (viewer, theirs) = terminal.welcome(size)?;
