@@ -7,8 +7,9 @@ use crate::blueprint::Blueprint;
 use crate::here::Here;
 use crate::turn::Turn;
 use crate::{Engine, EngineError, SandboxView};
-use crate::{changes, experiment, find, promotion, raise, view, whereabouts};
+use crate::{changes, experiment, find, promotion, raise, snapshot, view, whereabouts};
 use agar_core::id::PromotionId;
+use agar_sandbox::change::git::Repository as Inside;
 use agar_sandbox::change::{Change, ChangeSet};
 use agar_sandbox::git::{Committed, GitError};
 use agar_sandbox::promote::{self, Item, Label, Proposal, Standing};
@@ -164,9 +165,9 @@ pub fn apply(engine: &Engine, request: &ApplyRequest) -> Result<ApplyAnswer, Eng
     // Before anything is ended: where the changes would go may not be the project any more.
     let blueprint = changes::kept(&record, "apply")?;
     let root = whereabouts::root_to_write(here, &blueprint, "apply")?;
-    let record = at_rest(engine, here, record, request)?;
-    let blueprint = whereabouts::seen_at(changes::kept(&record, "apply")?, &root);
     let _turn = Turn::take(&here.sandbox(record.id))?;
+    let record = at_rest(engine, here, &record, request)?;
+    let blueprint = whereabouts::seen_at(changes::kept(&record, "apply")?, &root);
     let _project = if request.dry_run {
         None
     } else {
@@ -195,7 +196,9 @@ pub fn apply(engine: &Engine, request: &ApplyRequest) -> Result<ApplyAnswer, Eng
             notes: promotion::where_else(here, &root),
         },
         left_out: 0,
+        outstanding: 0,
         made: Vec::new(),
+        on_record: None,
     };
     wanted.carry(&set)?;
     let mut answer = wanted.answer;
@@ -210,25 +213,22 @@ pub fn apply(engine: &Engine, request: &ApplyRequest) -> Result<ApplyAnswer, Eng
     Ok(answer)
 }
 
-/// The sandbox with nothing moving in it: changes are applied as they were looked at.
+/// The sandbox with nothing moving in it: changes are applied as they were looked at. The caller has the
+/// turn; what was read before may be of another state.
 fn at_rest(
     engine: &Engine,
     here: &Here,
-    record: Sandbox,
+    record: &Sandbox,
     request: &ApplyRequest,
 ) -> Result<Sandbox, EngineError> {
+    let record = snapshot::settled(engine, here, record)?;
     if !record.state.is_alive() || request.dry_run {
-        return Ok(record);
+        Ok(record)
+    } else if request.stop {
+        raise::down_in_turn(engine, here, &record)
+    } else {
+        raise::down_if_idle(engine, here, (&record, "apply"))
     }
-    let count = raise::processes_inside(engine, here, record.id)?;
-    if count > 0 && !request.stop {
-        return Err(EngineError::Busy {
-            doing: "apply",
-            alias: record.alias,
-            count,
-        });
-    }
-    raise::down(engine, here, &record)
 }
 
 /// An application under way.
@@ -241,8 +241,13 @@ struct Wanted<'a> {
     answer: ApplyAnswer,
     /// How many changes this leaves where they are.
     left_out: u64,
+    /// How many it has not carried yet. On record they count as left out, until it has: it may fail, or be
+    /// killed, before.
+    outstanding: u64,
     /// What it wrote.
     made: Vec<(PromotionId, PathBuf)>,
+    /// How many the last promotion that it wrote says were left out.
+    on_record: Option<u64>,
 }
 
 impl Wanted<'_> {
@@ -270,6 +275,10 @@ impl Wanted<'_> {
             return self.refuse(conflicts);
         }
         self.left_out = left_out::count(request, set, (&proposal, outside.as_ref()));
+        let rest = left_out::carried(outside.as_ref());
+        let is_commit = matches!(request.destination, Destination::Commit { .. });
+        let repositories = left_out::repositories(set).count() as u64;
+        self.outstanding = rest + u64::from(is_commit) + repositories;
         let root = &self.blueprint.root;
         match &request.destination {
             Destination::WorkTree => self.write(&proposal, root)?,
@@ -279,24 +288,27 @@ impl Wanted<'_> {
                 let message = self.message(message.as_deref());
                 let made = repository.commit(&self.written()?, &message);
                 self.committed(made)?;
+                self.outstanding -= 1;
             }
             Destination::Branch { name, message } => {
                 let repository = Repository::of(self.engine, self.here, root)?;
                 let message = self.message(message.as_deref());
                 let made = repository.branch(name, &items, &message, &selection)?;
                 self.answer.applied = true;
+                // What is not in the branch is nowhere.
+                self.left_out += made.left_out.len() as u64;
                 self.committed(Ok(made))?;
             }
         }
         if let Some(outside) = outside {
+            self.outstanding -= rest;
             self.write(&outside, Path::new("/"))?;
         }
-        let counted = self.left_out;
-        self.carry_commits(set)?;
-        if self.made.is_empty() || self.left_out != counted {
-            self.conclude()?;
+        self.carry_commits(set);
+        if self.on_record == Some(self.left_out) {
+            return Ok(());
         }
-        Ok(())
+        self.conclude()
     }
 
     /// Refuses to go by numbers that were read from another plan.
@@ -403,6 +415,7 @@ impl Wanted<'_> {
             promotion::promote_sandbox(engine, store, self.record.id)
         })?;
         self.made.push((label.id, root.to_owned()));
+        self.on_record = Some(self.left_out + self.outstanding);
         match (self.answer.promotion, applied.promotion) {
             (None, made) => self.answer.promotion = made,
             (Some(_), Some(second)) => self.answer.notes.push(format!(
@@ -459,15 +472,12 @@ impl Wanted<'_> {
         Ok(())
     }
 
-    /// Brings commits made inside over, under references of their own.
-    fn carry_commits(&mut self, set: &ChangeSet) -> Result<(), EngineError> {
-        let made = set
-            .repositories
-            .iter()
-            .filter(|repository| !repository.outside && !repository.refs.is_empty());
-        for inside in made {
-            let repository = Repository::of(self.engine, self.here, &self.blueprint.root)?;
-            match repository.carry(inside, &self.record.alias) {
+    /// Brings commits made inside over, under references of their own. What was written stays written
+    /// if that fails.
+    fn carry_commits(&mut self, set: &ChangeSet) {
+        for inside in left_out::repositories(set) {
+            self.outstanding -= 1;
+            match self.carry_from(inside) {
                 Ok(carried) => self.answer.references.extend(carried),
                 Err(error) => {
                     self.left_out += 1;
@@ -475,7 +485,11 @@ impl Wanted<'_> {
                 }
             }
         }
-        Ok(())
+    }
+
+    fn carry_from(&self, inside: &Inside) -> Result<Vec<String>, EngineError> {
+        let repository = Repository::of(self.engine, self.here, &self.blueprint.root)?;
+        Ok(repository.carry(inside, &self.record.alias)?)
     }
 }
 

@@ -11,6 +11,7 @@ use crate::sweep::{self, run_directory};
 use crate::turn::Turn;
 use crate::view::RunNotes;
 use crate::{Engine, layers, travel};
+use agar_core::fault::{Fault as _, Kind};
 use agar_core::id::{SandboxId, SnapshotId};
 use agar_core::run::End;
 use agar_jail::client::Keeper;
@@ -41,8 +42,14 @@ impl Attended {
         let lock = open(directory).map_err(|errno| failed()(errno.into()))?;
         rustix::fs::flock(&lock, FlockOperation::LockExclusive)
             .map_err(|errno| failed()(errno.into()))?;
-        if let Some(snapshot) = way_back {
-            fs_err::write(directory.join(WAY_BACK), snapshot.to_string()).map_err(failed())?;
+        let note = directory.join(WAY_BACK);
+        match way_back {
+            Some(snapshot) => fs_err::write(note, snapshot.to_string()).map_err(failed())?,
+            // Whoever had this number before may have died before the run was on record.
+            None => match rustix::fs::unlink(&note) {
+                Ok(()) | Err(Errno::NOENT) => {}
+                Err(errno) => return Err(failed()(errno.into())),
+            },
         }
         Ok(Self { _lock: lock })
     }
@@ -53,11 +60,27 @@ fn open(directory: &Path) -> Result<OwnedFd, Errno> {
     rustix::fs::open(directory, flags, Mode::empty())
 }
 
-/// Whether nobody minds a run; for as long as the answer is kept nobody else concludes it.
-fn is_left(directory: &Path) -> Option<OwnedFd> {
-    let lock = open(directory).ok()?;
+/// Nobody minds a run; for as long as this is kept nobody else concludes it. There is nothing to hold
+/// where its directory is gone.
+#[derive(Debug)]
+struct Left {
+    _lock: Option<OwnedFd>,
+}
+
+/// Whether nobody minds a run.
+fn left(directory: &Path) -> Option<Left> {
+    let lock = match open(directory) {
+        Ok(lock) => lock,
+        Err(Errno::NOENT) => return Some(Left { _lock: None }),
+        Err(_) => return None,
+    };
     rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive).ok()?;
-    Some(lock)
+    Some(Left { _lock: Some(lock) })
+}
+
+/// Whether somebody minds a run, and writes its end down.
+pub(crate) fn is_minded(directory: &Path) -> bool {
+    left(directory).is_none()
 }
 
 /// What to do while somebody else works on the sandbox.
@@ -74,9 +97,12 @@ pub(crate) fn conclude_all(engine: &Engine, here: &Here, marks: &[Found]) {
     let Ok(open) = here.read(|store| store.unfinished_runs()) else {
         return;
     };
-    let stays = |id| {
-        let mark = |mark: &Found| mark.id == id && mark.stay == Stay::UntilStopped;
-        marks.iter().any(mark)
+    let stays = |id| match marks.iter().find(|mark| mark.id == id) {
+        Some(mark) => mark.stay == Stay::UntilStopped,
+        // Whoever minded the run died after the jail had ended.
+        None => here
+            .read(|store| store.sandbox(id))
+            .is_ok_and(|record| !record.state.is_alive()),
     };
     for run in open.iter().filter(|run| stays(run.sandbox)) {
         // The next command tries again.
@@ -104,7 +130,7 @@ fn conclude(
     patience: Patience,
 ) -> Result<(), EngineError> {
     let sandbox = here.sandbox(id);
-    let Some(_left) = is_left(&run_directory(&sandbox, number)) else {
+    let Some(_left) = left(&run_directory(&sandbox, number)) else {
         return Ok(());
     };
     let run = here.read(|store| store.run(id, number))?;
@@ -138,7 +164,7 @@ pub(crate) fn debts(here: &Here, id: SandboxId) -> Result<Vec<(Run, SnapshotId)>
         let report = sweep::read_report(&sandbox, number);
         if let Some(target) = way_back(&directory)
             && report.as_ref().is_some_and(went_too_far)
-            && is_left(&directory).is_some()
+            && !is_minded(&directory)
         {
             debts.push((here.read(|store| store.run(id, number))?, target));
         }
@@ -158,13 +184,16 @@ pub(crate) fn settle(
     Ok(())
 }
 
-/// Whether a run has ended, as its keeper sees it. One that does not answer is asked again later.
+/// Whether a run has ended: its keeper says so, or there is none. One that does not answer is asked
+/// again later.
 fn is_over(engine: &Engine, here: &Here, run: &Run) -> bool {
     let is_reported = sweep::read_report(&here.sandbox(run.sandbox), run.number).is_some();
     is_reported || {
         let keeper = here.keeper(engine, run.sandbox);
-        let status = keeper.and_then(Keeper::status_soon);
-        status.is_ok_and(|status| !status.runs.contains(&run.number))
+        match keeper.and_then(Keeper::status_soon) {
+            Ok(status) => !status.runs.contains(&run.number),
+            Err(error) => error.kind() == Kind::NotFound,
+        }
     }
 }
 

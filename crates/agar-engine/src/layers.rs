@@ -196,7 +196,7 @@ fn differs(blueprint: &Blueprint, counts: fn(Role) -> bool) -> bool {
     }
     change_set(blueprint, &written).is_none_or(|set| {
         let told = set.repositories.iter();
-        let mut told = told.filter(|it| it.deleted || !it.refs.is_empty());
+        let mut told = told.filter(|it| it.deleted || it.holds_work());
         !set.unread.is_empty()
             || set.project.iter().chain(&set.outside).any(is_work)
             || told.next().is_some()

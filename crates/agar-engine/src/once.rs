@@ -18,10 +18,10 @@ use crate::{Engine, raise, sweep, view};
 use agar_core::id::SandboxId;
 use agar_core::run::End;
 use agar_core::settings::OnBreach;
-use agar_core::state::Event;
+use agar_core::state::{Event, State};
 use agar_jail::client::{Keeper, Raising};
 use agar_sandbox::base::Choice;
-use agar_store::{Sandbox, StoreError, Writer};
+use agar_store::{Reader, Sandbox, StoreError, Writer};
 
 /// What is to become of the sandbox once the command has ended and everything in it is gone.
 pub(crate) type Verdict<'a> = &'a dyn Fn(&Sandbox, &Blueprint, &Ended) -> Result<Keep, EngineError>;
@@ -303,19 +303,21 @@ fn give_up(engine: &Engine, here: &Here, record: &Sandbox, number: u32) -> Resul
     raise::abandon(engine, here, record.id)
 }
 
-/// Records the end of the run and of the jail in one transaction.
+/// Records the end of the run and of the jail in one transaction. A sandbox that is not worth keeping
+/// goes to the trash all the same if a fork stands on its layers or a snapshot was taken of it meanwhile.
 fn finish(
     engine: &Engine,
     here: &Here,
     record: &Sandbox,
     (ended, keep): (&Ended, Keep),
 ) -> Result<Sandbox, EngineError> {
-    let events: &[Event] = match keep {
-        Keep::Yes => &[Event::Finish],
-        Keep::No => &[Event::Finish, Event::Discard, Event::Collect],
-    };
     let record = here.write(|store| {
         ended.record(engine, store, record)?;
+        let events: &[Event] = match keep {
+            Keep::Yes => &[Event::Finish],
+            Keep::No if is_branched(&store.read(), record.id)? => &[Event::Finish, Event::Discard],
+            Keep::No => &[Event::Finish, Event::Discard, Event::Collect],
+        };
         for &event in events {
             match store.advance_sandbox(record.id, event, engine.now()) {
                 Ok(_) => {}
@@ -326,8 +328,15 @@ fn finish(
         }
         store.read().sandbox(record.id)
     })?;
-    if keep == Keep::No {
+    if keep == Keep::No && record.state == State::Collected {
         here.throw_away(&here.sandbox(record.id))?;
     }
     Ok(record)
+}
+
+/// Whether somebody made something of a sandbox, or is about to, that needs its layers.
+fn is_branched(store: &Reader<'_>, id: SandboxId) -> Result<bool, StoreError> {
+    Ok(store.was_forked(id)?
+        || store.snapshot_count(id)? > 0
+        || store.sandbox(id)?.pending.is_some())
 }

@@ -25,6 +25,7 @@ use agar_sandbox::stack::Stack;
 use agar_store::{NewSandbox, Sandbox};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The walls that a record asks for.
 #[derive(Debug)]
@@ -345,28 +346,78 @@ pub(crate) fn down_in_turn(
     here.read(|store| store.sandbox(record.id))
 }
 
+/// Takes the jail of a sandbox down unless something runs in it, which is refused. The caller has the turn,
+/// which nobody needs for a command in a jail that is up: so it is the keeper that looks and ends.
+pub(crate) fn down_if_idle(
+    engine: &Engine,
+    here: &Here,
+    (record, doing): (&Sandbox, &'static str),
+) -> Result<Sandbox, EngineError> {
+    for _ in 0..TRIES_MAX {
+        let record = here.read(|store| store.sandbox(record.id))?;
+        if !record.state.is_alive() {
+            return Ok(record);
+        }
+        let count = processes_inside(engine, here, record.id)?;
+        if count > 0 {
+            return Err(EngineError::Busy {
+                doing,
+                alias: record.alias,
+                count,
+            });
+        }
+        match retire_in_turn(engine, here, &record)? {
+            Retired::Yes => return here.read(|store| store.sandbox(record.id)),
+            Retired::Refused => std::thread::park_timeout(Duration::from_millis(1)),
+            Retired::Unable => break,
+        }
+    }
+    // Nothing ran in it whenever somebody looked: others merely ask how it is.
+    down_in_turn(engine, here, record)
+}
+
+/// How often, a millisecond apart, a keeper is asked to end that others talk to.
+const TRIES_MAX: u32 = 50;
+
+/// What became of asking a keeper to end.
+enum Retired {
+    Yes,
+    /// Something runs, or somebody else talks to it.
+    Refused,
+    /// There is none, or it stands still.
+    Unable,
+}
+
 /// Takes the jail of a sandbox down if nobody is in it at that very moment. Whether it did.
 pub(crate) fn retire(engine: &Engine, here: &Here, record: &Sandbox) -> Result<bool, EngineError> {
-    let Some(turn) = Turn::take_if_there(&here.sandbox(record.id))? else {
+    let Some(_turn) = Turn::take_if_there(&here.sandbox(record.id))? else {
         return Ok(false);
     };
     let record = here.read(|store| store.sandbox(record.id))?;
+    Ok(matches!(
+        retire_in_turn(engine, here, &record)?,
+        Retired::Yes
+    ))
+}
+
+fn retire_in_turn(engine: &Engine, here: &Here, record: &Sandbox) -> Result<Retired, EngineError> {
     let Ok(keeper) = here.keeper(engine, record.id) else {
-        return Ok(false);
+        return Ok(Retired::Unable);
     };
-    // Whoever dies from here on leaves a sandbox without a keeper, which its mark tells of.
-    if record.state != State::Running || !keeper.retire()? {
-        return Ok(false);
+    if record.state != State::Running {
+        return Ok(Retired::Unable);
     }
-    is_down(engine, here, &record)?;
-    drop(turn);
-    Ok(true)
+    // Whoever dies from here on leaves a sandbox without a keeper, which its mark tells of.
+    if !keeper.retire()? {
+        return Ok(Retired::Refused);
+    }
+    is_down(engine, here, record)?;
+    Ok(Retired::Yes)
 }
 
 /// The jail is gone: says so in the record and clears what it used. The caller has the turn.
 fn is_down(engine: &Engine, here: &Here, record: &Sandbox) -> Result<(), EngineError> {
-    sweep::end_lost_runs(engine, here, record.id)?;
-    here.write(|store| store.advance_sandbox(record.id, Event::Finish, engine.now()))?;
+    sweep::end_of_jail(engine, here, record.id)?;
     sweep::clear_outside(engine, here, record.id);
     alive::forget(here.state.path(), record.id);
     Ok(())

@@ -175,12 +175,10 @@ fn try_to_give_up(
     force: bool,
 ) -> Result<Option<bool>, EngineError> {
     let turn = Turn::take_if_there(&here.sandbox(record.id))?;
-    if !force && turn.is_some() {
-        // Something may have been started while those before it were removed.
-        refuse_busy(engine, here, &here.read(|store| store.sandbox(record.id))?)?;
-    }
     let current = match &turn {
-        Some(_) => raise::down_in_turn(engine, here, record)?,
+        Some(_) if force => raise::down_in_turn(engine, here, record)?,
+        // Something may have been started while those before it were removed.
+        Some(_) => raise::down_if_idle(engine, here, (record, "remove"))?,
         None => here.read(|store| store.sandbox(record.id))?,
     };
     match (current.state, &turn) {

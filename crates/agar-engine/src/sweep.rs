@@ -7,8 +7,9 @@ use crate::alive::{self, Behind, Found, Stay, Vacant};
 use crate::failure::EngineError;
 use crate::here::Here;
 use crate::turn::Turn;
+use crate::unpromoted::is_unpromoted;
 use crate::view::RunNotes;
-use crate::{Engine, attended, layers, promotion, travel, whereabouts};
+use crate::{Engine, attended, layers, promotion, travel};
 use agar_core::fault::{Fault as _, Kind};
 use agar_core::id::SandboxId;
 use agar_core::run::{End, Usage};
@@ -175,15 +176,12 @@ fn clear(engine: &Engine, here: &Here, mark: &Found, vacant: Vacant) -> Result<(
             here.throw_away(&directory)?;
         }
         Ok(record) if record.state.is_alive() => {
-            let debts = attended::debts(here, id)?;
-            end_lost_runs(engine, here, id)?;
-            let blueprint = whereabouts::outside_of(here, &record)?;
-            let removable = mark.stay == Stay::OneRun && !layers::has_changes(&blueprint);
-            here.write(|store| store.advance_sandbox(id, Event::Finish, engine.now()))?;
+            // What cannot be told is kept.
+            let removable =
+                mark.stay == Stay::OneRun && !is_unpromoted(here, &record).unwrap_or(true);
+            end_of_jail(engine, here, id)?;
             if removable {
                 layers::collect(engine, here, id)?;
-            } else {
-                attended::settle(engine, here, &debts)?;
             }
         }
         Ok(record) if record.state == State::Collected => travel::dispose(engine, here, id)?,
@@ -224,15 +222,25 @@ pub(crate) fn leave_outside(here: &Here, id: SandboxId) {
     }
 }
 
-/// Gives every run without an end the one that its keeper saw, or says that nobody saw it.
-pub(crate) fn end_lost_runs(
-    engine: &Engine,
-    here: &Here,
-    id: SandboxId,
-) -> Result<(), EngineError> {
+/// Says that a sandbox has no jail any more, and how its runs ended. One that went too far is undone
+/// before its end is on record: until then the next command sees to it. The caller has the turn.
+pub(crate) fn end_of_jail(engine: &Engine, here: &Here, id: SandboxId) -> Result<(), EngineError> {
+    let debts = attended::debts(here, id)?;
+    here.write(|store| store.advance_sandbox(id, Event::Finish, engine.now()))?;
+    attended::settle(engine, here, &debts)?;
+    end_lost_runs(engine, here, id)
+}
+
+/// Gives every run without an end the one that its keeper saw, or says that nobody saw it. Whoever still
+/// minds a run does so themselves: they may have it started again in the next jail.
+fn end_lost_runs(engine: &Engine, here: &Here, id: SandboxId) -> Result<(), EngineError> {
     let directory = here.sandbox(id);
     let runs = here.read(|store| store.runs(id))?;
-    let lost: Vec<Run> = runs.into_iter().filter(|run| run.end.is_none()).collect();
+    let lost: Vec<Run> = runs
+        .into_iter()
+        .filter(|run| run.end.is_none())
+        .filter(|run| !attended::is_minded(&run_directory(&directory, run.number)))
+        .collect();
     if lost.is_empty() {
         return Ok(());
     }

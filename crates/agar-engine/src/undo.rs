@@ -65,7 +65,7 @@ pub fn undo(engine: &Engine, request: &UndoRequest) -> Result<UndoAnswer, Engine
         .root_of(promotion.id)
         .map_err(EngineError::io("read the promotions"))?;
     let sandbox = here.read(|store| store.sandbox(promotion.sandbox))?;
-    let root = place(here, &sandbox, went_to)?;
+    let root = place(here, &sandbox, (went_to, &project.found.root))?;
     let proposal = promotions.undo(promotion.id, &root, &selection)?;
     let mut answer = UndoAnswer {
         promotion: promotion.id,
@@ -99,11 +99,17 @@ pub fn undo(engine: &Engine, request: &UndoRequest) -> Result<UndoAnswer, Engine
 }
 
 /// Where a promotion that went to this place is taken back: the whole machine stays where it is, a
-/// project may have moved.
-fn place(here: &Here, sandbox: &Sandbox, went_to: Option<PathBuf>) -> Result<PathBuf, EngineError> {
+/// project may have moved. Where nobody wrote down which directory it was, it is the caller's.
+fn place(
+    here: &Here,
+    sandbox: &Sandbox,
+    (went_to, callers): (Option<PathBuf>, &Path),
+) -> Result<PathBuf, EngineError> {
+    let blueprint = Blueprint::of(sandbox)?;
     match went_to {
         Some(root) if root == Path::new("/") => Ok(root),
-        Some(_) | None => whereabouts::root_to_write(here, &Blueprint::of(sandbox)?, "undo"),
+        Some(_) | None if blueprint.made_from.is_none() => Ok(callers.to_owned()),
+        Some(_) | None => whereabouts::root_to_write(here, &blueprint, "undo"),
     }
 }
 

@@ -112,5 +112,7 @@ fn leads_to(then: &Repository, now: &Repository) -> bool {
     let tips = now.refs.iter().filter_map(|it| it.after.as_deref());
     let known: BTreeSet<&str> = commits.chain(tips).collect();
     let mut tips = then.refs.iter().filter_map(|it| it.after.as_deref());
-    then.deleted == now.deleted && tips.all(|tip| known.contains(tip))
+    then.deleted == now.deleted
+        && (then.incomplete.is_none() || !then.refs.is_empty())
+        && tips.all(|tip| known.contains(tip))
 }

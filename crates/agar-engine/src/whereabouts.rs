@@ -38,13 +38,14 @@ impl Directory {
     }
 
     /// Whether what is now at the place where this one was is still the same. Numbers of devices
-    /// and, on some filesystems, of directories change when the machine is started again; the birth
-    /// does not.
+    /// and, with them, of directories may change when the machine is started again; the birth does not. By
+    /// itself it tells too little: directories that are made together are born in one tick of the clock.
     fn stayed(&self, now: &Self) -> bool {
-        match (self.born_ns, now.born_ns) {
+        let is_same_birth = match (self.born_ns, now.born_ns) {
             (Some(then), Some(now)) => then == now,
             (None, _) | (_, None) => self.inode == now.inode,
-        }
+        };
+        is_same_birth && (self.device != now.device || self.inode == now.inode)
     }
 }
 
@@ -238,5 +239,15 @@ mod tests {
         assert!(!directory(7, Some(5)).stayed(&directory(7, Some(6))));
         assert!(directory(7, None).stayed(&directory(7, Some(6))));
         assert!(!directory(7, None).stayed(&directory(8, None)));
+    }
+
+    #[test]
+    fn of_two_that_were_born_together_each_is_itself_until_the_machine_is_started_again() {
+        assert!(!directory(7, Some(5)).stayed(&directory(8, Some(5))));
+        let restarted = Directory {
+            device: 2,
+            ..directory(8, Some(5))
+        };
+        assert!(directory(7, Some(5)).stayed(&restarted));
     }
 }

@@ -4,6 +4,7 @@ use super::{ApplyRequest, Destination, Merge, Wanted, relative};
 use crate::unpromoted::LEFT_OUT;
 use crate::{EngineError, promotion, view};
 use agar_sandbox::change::ChangeSet;
+use agar_sandbox::change::git::Repository;
 use agar_sandbox::merge::Choice;
 use agar_sandbox::promote::{Outcome, Planned, Proposal};
 use std::collections::BTreeSet;
@@ -35,9 +36,21 @@ impl Wanted<'_> {
             "clean": count(Merge::Clean),
             "merged": count(Merge::Merged),
             "chosen": count(Merge::Chosen),
-            LEFT_OUT: self.left_out,
+            LEFT_OUT: self.left_out + self.outstanding,
         })
     }
+}
+
+/// The repositories of the project in which something was committed inside.
+pub(super) fn repositories(set: &ChangeSet) -> impl Iterator<Item = &Repository> {
+    let repositories = set.repositories.iter();
+    repositories.filter(|it| !it.outside && it.holds_work())
+}
+
+/// How many changes a proposal carries.
+pub(super) fn carried(proposal: Option<&Proposal>) -> u64 {
+    let planned = proposal.into_iter().flat_map(Proposal::files);
+    planned.filter(|planned| is_carried(planned)).count() as u64
 }
 
 /// How many changes are not in the project afterwards: what nobody asked for, what may not be
@@ -65,7 +78,7 @@ pub(super) fn count(
         left.count(),
         left_outside.count(),
         repositories
-            .filter(|it| it.outside && !it.refs.is_empty())
+            .filter(|it| it.outside && it.holds_work())
             .count(),
         request.hunks.len(),
         set.unread.len(),

@@ -25,7 +25,8 @@ pub(crate) fn dispose(engine: &Engine, here: &Here, id: SandboxId) -> Result<(),
     let lends = here.read(|store| Ok(store.was_forked(id)? || store.has_joined(id)?))?;
     if !snapshots.is_empty() {
         here.write(|store| {
-            for snapshot in &snapshots {
+            // The newest first: what descends from one is given its parent, which must still be there.
+            for snapshot in snapshots.iter().rev() {
                 store.remove_snapshot(snapshot, "sandbox gone", engine.now())?;
             }
             Ok(())

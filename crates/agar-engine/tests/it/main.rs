@@ -15,6 +15,7 @@ mod evolution;
 mod forking;
 mod grounding;
 mod joining;
+mod keeping;
 mod learning;
 mod living;
 mod pooling;

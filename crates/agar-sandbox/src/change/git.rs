@@ -45,6 +45,13 @@ pub struct Repository {
     pub objects: Vec<PathBuf>,
 }
 
+impl Repository {
+    /// Whether something was committed in it that is nowhere else. What cannot be read may be anything.
+    pub const fn holds_work(&self) -> bool {
+        !self.refs.is_empty() || self.incomplete.is_some()
+    }
+}
+
 /// A ref that differs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RefChange {
@@ -156,9 +163,10 @@ impl Pair {
         };
         self.submodules(waiting)?;
         let (mut refs, mut commits, mut incomplete) = (Vec::new(), Vec::new(), None);
-        if now.find(OsStr::new("reftable"))?.is_some() {
+        let wrote_refs = was.is_none() || self.wrote_refs()?;
+        if wrote_refs && now.find(OsStr::new("reftable"))?.is_some() {
             incomplete = Some(REFTABLE.to_owned());
-        } else if was.is_none() || self.wrote_refs()? {
+        } else if wrote_refs {
             let before = refs::read(&self.base, &self.path)?;
             let after = refs::read(&self.merged, &self.path)?;
             refs = refs::differences(&before, &after);
