@@ -9,7 +9,7 @@ use crate::snapshot::settled;
 use crate::travel::{self, Wish};
 use crate::turn::Turn;
 use crate::{Engine, EngineError, SandboxView};
-use crate::{draft, find, layers, view};
+use crate::{draft, find, layers, view, whereabouts};
 use agar_core::id::SandboxId;
 use agar_core::snapshot::SnapshotKind;
 use agar_core::state::{Event, State};
@@ -243,9 +243,11 @@ impl Forking<'_> {
         }
         for (stack, keep) in blueprint.stacks.iter().zip(&self.shelves) {
             let cloned = blueprint.copy.is_some() || !keep.role.can_be_kept();
-            match keep.kept.first().filter(|_| cloned) {
-                Some(layer) => snapshot::clone_layer(layer, &stack.upper)?,
-                None => layers::make_upper(stack).map_err(failed())?,
+            if let Some(layer) = keep.kept.first().filter(|_| cloned) {
+                snapshot::clone_layer(layer, &stack.upper)?;
+            } else {
+                let laid = whereabouts::laid(self.here, blueprint, stack);
+                layers::make_upper(&laid).map_err(failed())?;
             }
         }
         Ok(())

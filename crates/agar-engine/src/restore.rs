@@ -7,7 +7,7 @@ use crate::snapshot::settled;
 use crate::travel::{self, Arrival, Clone, Enacted, Force, Guests, NewSnapshot, Note, Places};
 use crate::turn::Turn;
 use crate::{Engine, EngineError, SandboxView};
-use crate::{find, layers, raise, view};
+use crate::{find, layers, raise, view, whereabouts};
 use agar_core::snapshot::{SnapshotKind, Taken};
 use agar_core::state::{Event, State};
 use agar_sandbox::snapshot::{Shelf, is_untouched};
@@ -97,7 +97,7 @@ pub(crate) fn return_to(
     let plan = Plan::of((engine, here), record, (&blueprint, target))?;
     let mut note = plan.note((engine, here), record, (&blueprint, target))?;
     note.begin(engine, here, record)?;
-    let now = (record, blueprint.stacks.as_slice());
+    let now = (record, &blueprint);
     let enacted = travel::make_clones(&plan.clones)
         .and_then(|()| travel::enact(engine, here, now, &note, Guests::Leave));
     let (force, written) = match enacted {
@@ -177,7 +177,7 @@ impl Plan {
         };
         for stack in &blueprint.stacks {
             let again = shelves.iter().find(|keep| keep.target == stack.target);
-            plan.leave(stack, again, blueprint.copy.is_some());
+            plan.leave((here, blueprint), stack, again);
         }
         for (tree, keep) in shelves.iter().enumerate() {
             let stack = blueprint
@@ -191,10 +191,16 @@ impl Plan {
     }
 
     /// What there is now, as a snapshot would have it: nothing writes to its layers any more.
-    fn leave(&mut self, stack: &Stack, again: Option<&Shelf>, copied: bool) {
+    fn leave(
+        &mut self,
+        (here, blueprint): (&Here, &Blueprint),
+        stack: &Stack,
+        again: Option<&Shelf>,
+    ) {
+        let copied = blueprint.copy.is_some();
         let mut keep = Shelf::from(stack);
         let written = if stack.role.can_be_kept() {
-            !is_untouched(stack)
+            !is_untouched(&whereabouts::laid(here, blueprint, stack))
         } else {
             !layers::is_empty(&stack.upper)
         };

@@ -161,6 +161,20 @@ pub(crate) fn stacks<'a>(
     Ok(Cow::Owned(moved))
 }
 
+/// One copy-on-write tree of a sandbox with its layers where they are.
+pub(crate) fn laid<'a>(here: &Here, blueprint: &Blueprint, stack: &'a Stack) -> Cow<'a, Stack> {
+    let was = &blueprint.root;
+    let lies_there = is_project(stack) && stack.lowers.iter().any(|lower| lower.starts_with(was));
+    match lies_there.then(|| root(here, blueprint)).flatten() {
+        Some(root) if root != *was => {
+            let mut moved = stack.clone();
+            rest_on(&mut moved, was, &root);
+            Cow::Owned(moved)
+        }
+        Some(_) | None => Cow::Borrowed(stack),
+    }
+}
+
 /// Turns a path in the project as it is outside into the one that it has inside.
 pub(crate) fn enter(here: &Here, blueprint: &Blueprint, path: &mut PathBuf) {
     if let Some(root) = root(here, blueprint) {

@@ -7,12 +7,12 @@
 //! A joined layer is on no record until it is whole. So one process at a time joins in the directory of a
 //! sandbox or throws away what was joined there; whoever comes second leaves it to the first.
 
-use crate::Engine;
 use crate::blueprint::Blueprint;
 use crate::failure::EngineError;
 use crate::here::Here;
 use crate::travel::{shelves, to_text};
 use crate::upkeep::Due;
+use crate::{Engine, whereabouts};
 use agar_sandbox::snapshot::{self, JoinError};
 use agar_sandbox::spelling;
 use agar_store::{Joined, Reader, Sandbox, Scope, Snapshot, StoreError};
@@ -152,9 +152,13 @@ fn condense(engine: &Engine, here: &Here, record: &Sandbox) -> Result<u64, Engin
     // Whoever had the right before may have changed what there is to join.
     let record = &here.read(|store| store.sandbox(record.id))?;
     let blueprint = Blueprint::of(record)?;
+    // What lies below tells what a whiteout hides. Of a project that is nowhere to be found nobody knows.
+    let Ok(laid) = whereabouts::stacks(here, &blueprint) else {
+        return Ok(0);
+    };
     let mut made = 0;
     let mut apart = BTreeSet::new();
-    for stack in &blueprint.stacks {
+    for stack in laid.iter() {
         let mut kept = condensed(here, stack.kept.clone())?;
         let next = |kept: &[PathBuf], apart: &BTreeSet<PathBuf>| {
             let run = next_run(kept, apart).or_else(|| rest(kept, apart));

@@ -1,15 +1,17 @@
 //! New places for changes, and putting them in force.
 
+use crate::blueprint::Blueprint;
 use crate::failure::EngineError;
 use crate::here::Here;
 use crate::travel::note::{Note, Written};
-use crate::{Engine, layers, raise};
+use crate::{Engine, layers, raise, whereabouts};
 use agar_core::state::State;
 use agar_core::walls::Tier;
 use agar_jail::client::{Keeper, Laid, Remount, TalkError};
 use agar_sandbox::snapshot;
 use agar_sandbox::stack::Stack;
 use agar_store::Sandbox;
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 /// Names for new directories of one sandbox.
@@ -86,27 +88,28 @@ impl From<Force> for Enacted {
 pub(crate) fn enact(
     engine: &Engine,
     here: &Here,
-    (record, now): (&Sandbox, &[Stack]),
+    (record, now): (&Sandbox, &Blueprint),
     note: &Note,
     guests: Guests,
 ) -> Result<Enacted, EngineError> {
     let Some(arrival) = &note.arrival else {
         return Ok(Force::Stopped.into());
     };
-    make(note, &arrival.stacks)?;
+    let laid = |stack| whereabouts::laid(here, now, stack);
+    make(note, &arrival.stacks, laid)?;
     if !matches!(record.state, State::Running | State::Paused) {
         return Ok(Force::Stopped.into());
     }
-    let moved = |stack: &&Stack| now.iter().all(|old| old.upper != stack.upper);
+    let moved = |stack: &&Stack| now.stacks.iter().all(|old| old.upper != stack.upper);
     let overlays: Vec<_> = arrival
         .stacks
         .iter()
         .filter(moved)
-        .map(raise::overlay)
+        .map(|stack| raise::overlay(&laid(stack)))
         .collect();
     // Only an init of ours can lay overlays anew; the weaker tiers have copies and no overlays.
     let fits = record.tier == Tier::Full
-        && arrival.stacks.len() == now.len()
+        && arrival.stacks.len() == now.stacks.len()
         && arrival
             .stacks
             .iter()
@@ -166,7 +169,11 @@ fn without_layers(
 
 /// Makes the uppers and work directories that a note promises. The uppers first: whoever finds every
 /// directory there after a crash takes them for whole, and a work directory is whole when it is there.
-fn make(note: &Note, stacks: &[Stack]) -> Result<(), EngineError> {
+fn make<'s>(
+    note: &Note,
+    stacks: &'s [Stack],
+    laid: impl Fn(&'s Stack) -> Cow<'s, Stack>,
+) -> Result<(), EngineError> {
     let is_new = |path: &Path| note.made.iter().any(|made| made == path);
     let failed = |stack: &Stack| {
         let target = stack.target.display();
@@ -177,7 +184,7 @@ fn make(note: &Note, stacks: &[Stack]) -> Result<(), EngineError> {
         .iter()
         .filter(|stack| is_new(&stack.upper) && !stack.upper.exists())
     {
-        layers::make_upper(stack).map_err(failed(stack))?;
+        layers::make_upper(&laid(stack)).map_err(failed(stack))?;
     }
     for stack in stacks.iter().filter(|stack| is_new(&stack.work)) {
         snapshot::make_private(&stack.work).map_err(failed(stack))?;

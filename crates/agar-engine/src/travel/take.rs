@@ -8,12 +8,13 @@ use crate::travel::frozen::{Ground, Left};
 use crate::travel::note::{Arrival, NewSnapshot, Note, Written, settle};
 use crate::travel::rotate::{Enacted, Force, Guests, Places, enact};
 use crate::travel::{self, condensed, to_text};
-use crate::{Engine, raise};
+use crate::{Engine, raise, whereabouts};
 use agar_core::snapshot::{SnapshotKind, Taken};
 use agar_core::state::State;
 use agar_sandbox::snapshot::{Shelf, is_untouched};
 use agar_sandbox::stack::{Role, Stack};
 use agar_store::{Sandbox, Snapshot};
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 /// The snapshot that is wanted.
@@ -97,7 +98,12 @@ pub(crate) fn shown_by(
     record: &Sandbox,
     blueprint: &Blueprint,
 ) -> Result<Option<Snapshot>, EngineError> {
-    if blueprint.copy.is_some() || blueprint.stacks.iter().any(is_written) {
+    if blueprint.copy.is_some()
+        || blueprint
+            .stacks
+            .iter()
+            .any(|stack| is_written(&whereabouts::laid(here, blueprint, stack)))
+    {
         return Ok(None);
     }
     kept_by(here, record, blueprint)
@@ -207,7 +213,7 @@ impl Taking<'_> {
         }
         note.begin(self.engine, self.here, self.record)?;
         let enacted = clones::make(&parts.clones).and_then(|()| {
-            let now = (self.record, self.blueprint.stacks.as_slice());
+            let now = (self.record, self.blueprint);
             enact(self.engine, self.here, now, &note, Guests::Stay)
         });
         match enacted {
@@ -235,7 +241,7 @@ impl Taking<'_> {
             return Ok(());
         }
         let lowers = self.lowers(stack);
-        if lowers == stack.lowers && is_untouched(stack) {
+        if lowers == stack.lowers && is_untouched(&self.laid(stack)) {
             parts.shelves.push(Shelf::from(stack));
             parts.stacks.push(stack.clone());
             return Ok(());
@@ -350,7 +356,7 @@ impl Taking<'_> {
     fn clone_one(&self, (tree, stack): (usize, &Stack), runs: bool, parts: &mut Parts) {
         let mut keep = Shelf::from(stack);
         keep.lowers = self.lowers(stack);
-        let written = is_written(stack);
+        let written = is_written(&self.laid(stack));
         // What something runs in may be written to before it stands still.
         if written || runs {
             let target = self.places.name("kept", tree);
@@ -373,12 +379,20 @@ impl Taking<'_> {
     /// Leaves out clones of trees that nothing was written to until everything stood still.
     fn leave_untouched(&self, parts: &mut Parts) {
         for (place, stack) in std::mem::take(&mut parts.doubtful) {
-            if let Some(keep) = parts.shelves.get_mut(place).filter(|_| !is_written(&stack)) {
+            if let Some(keep) = parts
+                .shelves
+                .get_mut(place)
+                .filter(|_| !is_written(&self.laid(&stack)))
+            {
                 keep.kept.remove(0);
                 // Empty, and known to nobody.
                 drop(self.here.throw_away(&stack.upper));
             }
         }
+    }
+
+    fn laid<'s>(&self, stack: &'s Stack) -> Cow<'s, Stack> {
+        whereabouts::laid(self.here, self.blueprint, stack)
     }
 
     fn lowers(&self, stack: &Stack) -> Vec<PathBuf> {

@@ -202,3 +202,51 @@ fn changes_go_to_the_worktree_they_were_made_from() {
     assert!(!linked.join("new.txt").exists());
     before.assert_unchanged(&world.project(), "an application in a linked worktree");
 }
+
+#[test]
+fn snapshots_and_forks_of_a_project_that_moved_rest_on_its_live_bulk_where_it_is() {
+    let world = repository();
+    for number in 0..1200 {
+        world.write(format!("node_modules/f{number}"), "x");
+    }
+    world.write(".gitignore", "node_modules/\n");
+    world.agar(["create", "--name", "calm-fern"]).success();
+    let told = checked("inspect", &world.agar(["inspect", "--json"]));
+    let live = &told["sandbox"]["base"]["live_below"];
+    assert_eq!(live, &serde_json::json!(["node_modules"]), "{told}");
+    let remove = "rm node_modules/f0; echo a > a";
+    let words = ["exec", "calm-fern", "--", "sh", "-c", remove];
+    world.agar(words).success();
+    world
+        .agar(["snapshot", "calm-fern", "--name", "one"])
+        .success();
+    world.agar(["stop", "calm-fern"]).success();
+    let moved = world.root().join("home/moved");
+    let mv = world.invoke("mv").current_dir("/");
+    mv.arg(world.project()).arg(&moved).run().success();
+    // What lies there now holds nothing of what was removed inside.
+    stranger(&world);
+    let at = |words: &[&str]| at(&world, &moved, words);
+    let seen = |name: &str| {
+        let script = "cat a; ls node_modules | wc -l";
+        at(&["exec", name, "--", "sh", "-c", script])
+            .success()
+            .stdout
+    };
+    at(&["fork", "calm-fern@one", "--name", "copy"]).success();
+    assert_eq!(seen("copy"), "a\n1199\n");
+    at(&["restore", "calm-fern@one"]).success();
+    assert_eq!(seen("calm-fern"), "a\n1199\n");
+    for number in 0..10 {
+        let script = format!("echo {number} > a; rm node_modules/f{}", number + 1);
+        at(&["exec", "calm-fern", "--", "sh", "-c", &script]).success();
+        let taken = checked("snapshot", &at(&["snapshot", "calm-fern", "--json"]));
+        assert_eq!(taken["snapshot"]["taken"], "idle");
+        assert_eq!(taken["jail_ended"], false);
+    }
+    // The removals are joined, and still hide what lies in the project's own directory.
+    at(&["stop", "calm-fern"]).success();
+    at(&["upkeep"]).success();
+    assert_eq!(seen("calm-fern"), "9\n1189\n");
+    at(&["rm", "--all", "--force"]).success();
+}
