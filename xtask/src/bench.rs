@@ -47,6 +47,9 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<()> {
             .arg("--")
             .args(words)
             .env(world::PROGRAM_VARIABLE, root.join("target/release/agar"))
-            .env(world::DIRECTORY_VARIABLE, root.join("target/tmp")),
+            .env(
+                world::DIRECTORY_VARIABLE,
+                world::seen_inside(&root.join("target/tmp")),
+            ),
     )
 }

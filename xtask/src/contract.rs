@@ -9,8 +9,8 @@
 mod things;
 
 use crate::{program, python};
-use agar_testkit::World;
 use agar_testkit::http::{Client, Served};
+use agar_testkit::{World, world};
 use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -76,7 +76,7 @@ pub(crate) fn run(root: &Path, depth: Depth) -> Result<()> {
     program::run(program::cargo(root).args(["build", "--package", "agar", "--quiet"]))?;
     let agar = root.join("target/debug/agar");
     let agar = agar.to_str().context("the path of the workspace is text")?;
-    let world = World::with_repository_in(&root.join("target/tmp"), agar);
+    let world = World::with_repository_in(&world::seen_inside(&root.join("target/tmp")), agar);
     things::prepare(&world)?;
     let served = Served::start_with(&world, &["--allow-origin", things::GUEST]);
     let client = served.client();

@@ -4,7 +4,7 @@
 
 use crate::program;
 use crate::test::browser;
-use agar_testkit::World;
+use agar_testkit::{World, world};
 use anyhow::{Result, bail};
 use std::path::Path;
 use std::time::Duration;
@@ -23,7 +23,7 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     let Some(program) = agar.to_str() else {
         bail!("the path of the workspace is not text");
     };
-    let world = World::with_repository_in(&root.join("target/tmp"), program);
+    let world = World::with_repository_in(&world::seen_inside(&root.join("target/tmp")), program);
     let outcome = world
         .invoke("/usr/bin/node")
         .arg(root.join(browser::DIRECTORY).join("pictures.js"))

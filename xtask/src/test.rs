@@ -11,7 +11,7 @@ mod packages;
 mod tally;
 
 use crate::{contract, generate, program, tidy};
-use agar_testkit::Caller;
+use agar_testkit::{Caller, world};
 use anyhow::{Context as _, Result, bail};
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -74,7 +74,9 @@ pub(crate) fn run(root: &Path) -> ExitCode {
             println!("\n== not run as root: the tests above were the ordinary user's");
         }
     }
-    report.check("leftovers", || before.compare(&root.join("target/tmp")));
+    report.check("leftovers", || {
+        before.compare(&world::seen_inside(&root.join("target/tmp")))
+    });
     report.end()
 }
 

@@ -1,6 +1,6 @@
 //! A temporary world: a home, a state directory, a runtime directory and a project of their own.
 //!
-//! Worlds lie beside the build's other temporary files, not in `/tmp`: a sandbox has a `/tmp` of
+//! Worlds lie beside the build's other temporary files, and never in `/tmp`: a sandbox has a `/tmp` of
 //! its own, and most projects are elsewhere. When a world is dropped it ends what was started in it
 //! and fails the test if anything was left behind.
 
@@ -229,7 +229,8 @@ impl Drop for World {
     }
 }
 
-fn base_directory() -> PathBuf {
+/// The directory that worlds lie in.
+pub fn base_directory() -> PathBuf {
     if let Some(directory) = std::env::var_os(DIRECTORY_VARIABLE) {
         return directory.into();
     }
@@ -237,8 +238,28 @@ fn base_directory() -> PathBuf {
     std::env::current_exe()
         .ok()
         .and_then(|path| Some(path.parent()?.parent()?.parent()?.join("tmp")))
-        .unwrap_or_else(std::env::temp_dir)
+        .map_or_else(std::env::temp_dir, |beside| seen_inside(&beside))
 }
+
+/// A directory beside the build; for a build that lies where every sandbox has a place of its own, as one
+/// in `/tmp` does, a directory in the user's cache, which sandboxes see.
+pub fn seen_inside(beside: &Path) -> PathBuf {
+    let build = beside.parent().unwrap_or(beside);
+    let build = fs_err::canonicalize(build).unwrap_or_else(|_| build.to_owned());
+    let variable = |name| std::env::var_os(name).map(PathBuf::from);
+    let cache = variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")));
+    match (
+        OWN.iter().any(|own| build.starts_with(own)),
+        cache,
+        beside.file_name(),
+    ) {
+        (true, Some(cache), Some(name)) => cache.join("agar-tests").join(name),
+        _ => beside.to_owned(),
+    }
+}
+
+/// Where nothing of outside is seen inside.
+const OWN: [&str; 4] = ["/tmp", "/var/tmp", "/run", "/dev"];
 
 #[cfg(test)]
 mod tests {
@@ -250,6 +271,14 @@ mod tests {
         assert_eq!(world.git(["log", "--format=%an %s"]), "Tester begin\n");
         assert_eq!(world.git(["status", "--porcelain"]), "");
         assert!(world.agar(["anything"]).status.success());
+    }
+
+    #[test]
+    fn a_build_in_a_place_that_sandboxes_have_of_their_own_has_its_worlds_elsewhere() {
+        let beside = Path::new("/src/agar/target/tmp");
+        assert_eq!(seen_inside(beside), beside);
+        let moved = seen_inside(Path::new("/var/tmp/agar/target/tmp"));
+        assert!(moved.ends_with("agar-tests/tmp"), "{}", moved.display());
     }
 
     #[test]

@@ -5,17 +5,24 @@
 //! such a machine.
 
 use crate::{program, python};
+use agar_testkit::world;
 use anyhow::{Context as _, Result, ensure};
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The list of packages, from the top of the workspace.
 const LIST: &str = "xtask/compilers/requirements.txt";
 
-/// Where they are installed, and where the tests find the one program of them.
-const ENVIRONMENT: &str = "target/compilers";
-const PROGRAMS: &str = "target/compilers/programs";
+/// Where they are installed; they are run in sandboxes.
+fn environment(root: &Path) -> PathBuf {
+    world::seen_inside(&root.join("target/compilers"))
+}
+
+/// Where the tests find the one program of them.
+fn programs(root: &Path) -> PathBuf {
+    environment(root).join("programs")
+}
 
 /// What rustc needs to write WebAssembly.
 const TARGET: &str = "wasm32-unknown-unknown";
@@ -35,7 +42,7 @@ pub(crate) fn install(root: &Path) -> Vec<&'static str> {
 
 /// The search path of the tests.
 pub(crate) fn path(root: &Path) -> OsString {
-    let mut path = root.join(PROGRAMS).into_os_string();
+    let mut path = programs(root).into_os_string();
     if let Some(before) = std::env::var_os("PATH") {
         path.push(":");
         path.push(before);
@@ -48,13 +55,13 @@ fn zig(root: &Path) -> Result<()> {
     if program::find("clang").is_some() && program::find("wasm-ld").is_some() {
         return Ok(());
     }
-    let python = python::install(&root.join(LIST), &root.join(ENVIRONMENT))?;
+    let python = python::install(&root.join(LIST), &environment(root))?;
     let mut find = Command::new(python);
     find.args(["-c", "import ziglang; print(ziglang.__path__[0])"]);
     let found = program::read(&mut find)?;
     let zig = Path::new(found.trim()).join("zig");
     ensure!(zig.exists(), "the package `ziglang` has no program `zig`");
-    let programs = root.join(PROGRAMS);
+    let programs = programs(root);
     fs_err::create_dir_all(&programs)?;
     let link = programs.join("zig");
     if fs_err::read_link(&link).is_ok_and(|to| to == zig) {

@@ -51,8 +51,7 @@ impl Drop for Desk {
 impl Desk {
     pub(crate) fn new() -> Self {
         // Not in `/tmp`, which is empty inside.
-        let base = std::env::var_os(agar_testkit::world::DIRECTORY_VARIABLE)
-            .map_or_else(|| PathBuf::from(env!("CARGO_TARGET_TMPDIR")), PathBuf::from);
+        let base = agar_testkit::world::base_directory();
         fs_err::create_dir_all(&base).unwrap();
         let directory = tempfile::tempdir_in(base).unwrap();
         let root = directory.path().canonicalize().unwrap();

@@ -17,8 +17,7 @@ struct Place {
 
 impl Place {
     fn new() -> Self {
-        let base = std::env::var_os(agar_testkit::world::DIRECTORY_VARIABLE)
-            .map_or_else(|| PathBuf::from(env!("CARGO_TARGET_TMPDIR")), PathBuf::from);
+        let base = agar_testkit::world::base_directory();
         fs_err::create_dir_all(&base).unwrap();
         let home = tempfile::tempdir_in(base).unwrap();
         for directory in ["tree", "copy"] {
