@@ -5,6 +5,7 @@
 //! inside can look into.
 
 use crate::mount::{self, During, Failed};
+use crate::place::Place;
 use crate::plan::{Plan, Step};
 use crate::raise::Masks;
 use crate::wire::Raw;
@@ -50,7 +51,10 @@ impl Held {
         if !masks.made.is_empty() {
             paths.push(masks.space);
         }
-        let clone = |path: PathBuf| Some((mount::clone_one(&path).ok()?, path));
+        let clone = |path: PathBuf| {
+            let place = Place::at(&path).ok()?;
+            Some((mount::clone_one(&place).ok()?, path))
+        };
         let trees = paths.into_iter().filter_map(clone);
         Self {
             trees: trees.map(|(tree, path)| (path, tree)).collect(),

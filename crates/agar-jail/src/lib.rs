@@ -22,6 +22,7 @@ pub mod limit;
 pub mod machine;
 mod mount;
 pub mod notify;
+mod place;
 pub mod plan;
 pub mod policy;
 pub mod probe;

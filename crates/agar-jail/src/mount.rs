@@ -2,10 +2,11 @@
 //!
 //! Everything here changes only the mount namespace of the calling process, which is a new one.
 
+use crate::place::Place;
 use crate::plan::LayerApi;
 use crate::wire::Raw;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{CWD, Mode, OFlags};
+use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::Errno;
 use rustix::mount::{
     FsMountFlags, FsOpenFlags, MountAttrFlags, MountFlags, MountPropagationFlags, MoveMountFlags,
@@ -103,15 +104,10 @@ pub(crate) fn read_only(tree: BorrowedFd<'_>) -> Result<(), Failed> {
 }
 
 /// Puts a detached mount in its place.
-pub(crate) fn attach(mount: BorrowedFd<'_>, target: &Path) -> Result<(), Failed> {
-    move_mount(
-        mount,
-        "",
-        CWD,
-        target,
-        MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH,
-    )
-    .during(|| format!("mount on {}", target.display()))
+pub(crate) fn attach(mount: BorrowedFd<'_>, target: &Place) -> Result<(), Failed> {
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+    move_mount(mount, "", target, "", flags)
+        .during(|| format!("mount on {}", target.path().display()))
 }
 
 /// A fresh filesystem of a kind, configured and not yet in place.
@@ -140,15 +136,15 @@ pub(crate) struct Layers<'a> {
 ///
 /// Always `userxattr`, so that root and an ordinary user leave the same marks in a layer, and always
 /// `volatile`, so that taking a sandbox down does not sync the host's filesystem.
-pub(crate) fn overlay(layers: &Layers<'_>, target: &Path, api: LayerApi) -> Result<(), Failed> {
+pub(crate) fn overlay(layers: &Layers<'_>, target: &Place, api: LayerApi) -> Result<(), Failed> {
     match api {
         LayerApi::Fsconfig => overlay_by_fsconfig(layers, target),
         LayerApi::Options => overlay_by_options(layers, target),
     }
 }
 
-fn overlay_by_fsconfig(layers: &Layers<'_>, target: &Path) -> Result<(), Failed> {
-    let step = || format!("lay the layers of {}", target.display());
+fn overlay_by_fsconfig(layers: &Layers<'_>, target: &Place) -> Result<(), Failed> {
+    let step = || format!("lay the layers of {}", target.path().display());
     let context = fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC).during(step)?;
     for lower in &layers.lowers {
         fsconfig_set_string(&context, "lowerdir+", *lower).during(step)?;
@@ -165,8 +161,11 @@ fn overlay_by_fsconfig(layers: &Layers<'_>, target: &Path) -> Result<(), Failed>
     attach(mount.as_fd(), target)
 }
 
-fn overlay_by_options(layers: &Layers<'_>, target: &Path) -> Result<(), Failed> {
-    let step = || format!("lay the layers of {} by mount options", target.display());
+fn overlay_by_options(layers: &Layers<'_>, target: &Place) -> Result<(), Failed> {
+    let step = || {
+        let target = target.path().display();
+        format!("lay the layers of {target} by mount options")
+    };
     let mut options = b"userxattr,lowerdir=".to_vec();
     for (index, lower) in layers.lowers.iter().enumerate() {
         if index > 0 {
@@ -190,7 +189,7 @@ fn overlay_by_options(layers: &Layers<'_>, target: &Path) -> Result<(), Failed> 
     let flags = MountFlags::NODEV | MountFlags::NOSUID;
     rustix::mount::mount(
         "overlay",
-        target,
+        target.through_descriptor(),
         "overlay",
         flags,
         Some(options.as_c_str()),
@@ -208,23 +207,24 @@ fn escape(path: &Path, special: &[u8], out: &mut Vec<u8>) {
 }
 
 /// Binds a file or directory, without what is mounted below it, read-only.
-pub(crate) fn bind(source: &Path, target: &Path) -> Result<(), Failed> {
-    let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
-    let tree = open_tree(CWD, source, flags).during(|| format!("clone {}", source.display()))?;
+pub(crate) fn bind(source: &Place, target: &Place) -> Result<(), Failed> {
+    let tree = clone_one(source)?;
     read_only(tree.as_fd())?;
     attach(tree.as_fd(), target)
 }
 
-/// Makes an empty file to mount something on.
-pub(crate) fn touch(path: &Path) -> Result<(), Failed> {
+/// Makes an empty file in a directory, to mount something on.
+pub(crate) fn touch(directory: &Place, name: &str) -> Result<(), Failed> {
     let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    rustix::fs::open(path, flags, Mode::from_raw_mode(0o666))
+    openat(directory, name, flags, Mode::from_raw_mode(0o666))
         .map(drop)
-        .during(|| format!("make {}", path.display()))
+        .during(|| format!("make {}", directory.path().join(name).display()))
 }
 
-/// A detached clone of one directory, without what is mounted below it.
-pub(crate) fn clone_one(path: &Path) -> Result<OwnedFd, Failed> {
-    let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
-    open_tree(CWD, path, flags).during(|| format!("clone {}", path.display()))
+/// A detached clone of one file or directory, without what is mounted below it.
+pub(crate) fn clone_one(source: &Place) -> Result<OwnedFd, Failed> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_EMPTY_PATH;
+    open_tree(source, "", flags).during(|| format!("clone {}", source.path().display()))
 }

@@ -11,7 +11,7 @@ use crate::wire::Raw;
 use agar_core::fault::{Fault, Kind};
 use agar_core::walls::{Network, Tier};
 use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 mod draft;
 mod show;
@@ -287,14 +287,5 @@ impl Plan {
             },
             ..FilterOptions::default()
         }
-    }
-
-    /// Where a path of the new tree is while it is being put together.
-    pub fn staged(&self, target: &Raw) -> PathBuf {
-        let relative = target
-            .as_path()
-            .strip_prefix("/")
-            .unwrap_or(target.as_path());
-        self.policy.staging.as_path().join(relative)
     }
 }

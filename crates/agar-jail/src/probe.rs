@@ -6,6 +6,7 @@
 
 use crate::keeper::{CLIENT_FD, CONFIG_FD};
 use crate::mount::{self, During, Failed, Layers};
+use crate::place::Place;
 use crate::plan::LayerApi;
 use crate::syscall::{self, Fork};
 use crate::wire::Raw;
@@ -188,19 +189,19 @@ fn lay(place: &Path, api: LayerApi) -> Result<(), Failed> {
     let [lower, upper, work, merged] = ["lower", "upper", "work", "merged"].map(make);
     let (lower, merged) = (lower?, merged?);
     let (upper, work) = (Raw::from(upper?), Raw::from(work?));
-    mount::touch(&lower.join("below"))?;
+    mount::touch(&Place::at(&lower)?, "below")?;
     let layers = Layers {
         upper: Some((&upper, &work)),
         lowers: vec![&lower],
     };
-    mount::overlay(&layers, &merged, api)?;
+    mount::overlay(&layers, &Place::at(&merged)?, api)?;
     rustix::fs::unlink(merged.join("below")).during(|| "hide a file in a layer".into())?;
     let hidden = rustix::fs::lstat(upper.as_path().join("below"))
         .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode).is_char_device());
     if !hidden {
         return Err(rustix::io::Errno::NOENT).during(|| "find the mark of a hidden file".into());
     }
-    mount::touch(&merged.join("above"))
+    mount::touch(&Place::at(&merged)?, "above")
 }
 
 fn reflink(scratch: &Path) -> Result<(), Failed> {

@@ -5,12 +5,13 @@
 
 use crate::held::Held;
 use crate::mount::{self, During, Failed, Layers};
+use crate::place::{Links, Place};
 use crate::plan::{Plan, Root, Step};
 use crate::syscall;
 use crate::wire::Raw;
 use agar_core::walls::Network;
 use rustix::fd::{AsFd, OwnedFd};
-use rustix::fs::{CWD, FileType, Mode};
+use rustix::fs::{CWD, FileType, Mode, OFlags, mkdirat, openat};
 use rustix::io::Errno;
 use rustix::mount::{MountAttrFlags, UnmountFlags};
 use std::path::{Path, PathBuf};
@@ -83,7 +84,7 @@ impl Tree {
             fresh: Fresh::inside(plan),
             masks: Masks::new(plan),
         };
-        mount::attach(root.as_fd(), staging)?;
+        mount::attach(root.as_fd(), &Place::at(staging)?)?;
         if plan.policy.network == Network::None {
             loopback_up()?;
         }
@@ -124,6 +125,8 @@ fn enter(root: &OwnedFd) -> Result<(), Failed> {
 }
 
 fn raise(plan: &Plan, step: &Step, spaces: &mut Spaces) -> Result<(), Failed> {
+    // Each time anew, since the step before may have covered it.
+    let tree = Place::at(plan.policy.staging.as_path())?;
     let Spaces { fresh, masks } = spaces;
     match step {
         Step::Overlay {
@@ -150,55 +153,60 @@ fn raise(plan: &Plan, step: &Step, spaces: &mut Spaces) -> Result<(), Failed> {
                 upper,
                 lowers: lowers.collect(),
             };
-            let place = plan.staged(target);
+            let target = target.as_path();
             // A project that was moved stays where it was inside, and nothing may be left there to
             // mount on. What is made for it lies in the layer of another tree.
-            if layers.upper.is_some() && !exists(&place) {
-                make_directories(&place)?;
-            }
+            let place = match layers.upper {
+                Some(_) => tree.make(target)?,
+                None => tree.find(target, Links::Within)?,
+            };
             mount::overlay(&layers, &place, plan.layers)
         }
         Step::Tree { target } => {
-            let tree = mount::clone_tree(target.as_path())?;
-            mount::read_only(tree.as_fd())?;
-            mount::attach(tree.as_fd(), &plan.staged(target))
+            let clone = mount::clone_tree(target.as_path())?;
+            mount::read_only(clone.as_fd())?;
+            let place = tree.find(target.as_path(), Links::Within)?;
+            mount::attach(clone.as_fd(), &place)
         }
-        Step::Directory { target } => make_directories(&plan.staged(target)),
-        Step::Fresh { target, mode } => fresh.lay(target.as_path(), &plan.staged(target), *mode),
-        Step::Proc => proc(plan),
-        Step::Devices => devices(plan, fresh),
-        Step::EmptySys => fresh.lay_nothing(&plan.staged(&"/sys".into())),
-        Step::ForbidNamespaces => forbid_namespaces(plan),
-        Step::ReadOnly { target } => {
-            let path = plan.staged(target);
-            if exists(&path) {
-                mount::bind(&path, &path)
-            } else {
-                Ok(())
-            }
+        Step::Directory { target } => tree.make(target.as_path()).map(drop),
+        Step::Fresh { target, mode } => {
+            fresh.lay(&tree.find(target.as_path(), Links::Within)?, *mode)
         }
-        Step::Hide { target } => hide(&plan.staged(target), fresh),
-        Step::CopyFile { target } => copy_file(target.as_path(), &plan.staged(target)),
+        Step::Proc => proc(&tree),
+        Step::Devices => devices(&tree, fresh),
+        Step::EmptySys => fresh.lay_nothing(&tree.find(Path::new("/sys"), Links::Within)?),
+        Step::ForbidNamespaces => forbid_namespaces(&tree),
+        Step::ReadOnly { target } => match tree.seek(target.as_path(), Links::Within)? {
+            Some(place) => mount::bind(&place, &place),
+            None => Ok(()),
+        },
+        Step::Hide { target } => hide(&tree, target.as_path(), fresh),
+        Step::CopyFile { target } => copy_file(&tree, target.as_path()),
     }
 }
 
-fn proc(plan: &Plan) -> Result<(), Failed> {
+fn proc(tree: &Place) -> Result<(), Failed> {
     let flags = MountAttrFlags::MOUNT_ATTR_NODEV
         | MountAttrFlags::MOUNT_ATTR_NOSUID
         | MountAttrFlags::MOUNT_ATTR_NOEXEC;
     let proc = mount::fresh("proc", &[], flags)?;
-    mount::attach(proc.as_fd(), &plan.staged(&"/proc".into()))
+    mount::attach(
+        proc.as_fd(),
+        &tree.find(Path::new("/proc"), Links::Within)?,
+    )
 }
 
 /// A `/dev` with what programs need and nothing that reaches a device.
-fn devices(plan: &Plan, fresh: &mut Fresh) -> Result<(), Failed> {
-    let dev = plan.staged(&"/dev".into());
-    fresh.lay(Path::new("/dev"), &dev, 0o755)?;
+fn devices(tree: &Place, fresh: &mut Fresh) -> Result<(), Failed> {
+    let find = |path: &str| tree.find(Path::new(path), Links::Within);
+    fresh.lay(&find("/dev")?, 0o755)?;
+    let dev = find("/dev")?;
     for name in ["null", "zero", "full", "random", "urandom", "tty"] {
-        let target = dev.join(name);
-        mount::touch(&target)?;
+        mount::touch(&dev, name)?;
+        let device = Path::new("/dev").join(name);
         // Read-only: a device can be written through it, its owner and mode cannot.
-        mount::bind(&Path::new("/dev").join(name), &target)?;
+        let target = tree.find(&device, Links::Within)?;
+        mount::bind(&Place::at(&device)?, &target)?;
     }
     let links = [
         ("/proc/self/fd", "fd"),
@@ -208,61 +216,56 @@ fn devices(plan: &Plan, fresh: &mut Fresh) -> Result<(), Failed> {
         ("pts/ptmx", "ptmx"),
     ];
     for (target, name) in links {
-        rustix::fs::symlink(target, dev.join(name)).during(|| format!("make /dev/{name}"))?;
+        rustix::fs::symlinkat(target, &dev, name).during(|| format!("make /dev/{name}"))?;
     }
     for name in ["pts", "shm"] {
-        make_directories(&dev.join(name))?;
+        mkdirat(&dev, name, Mode::from_raw_mode(0o755)).during(|| format!("make /dev/{name}"))?;
     }
     let options = [("ptmxmode", "0666"), ("mode", "0620")];
     let flags = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
     let pts = mount::fresh("devpts", &options, flags)?;
-    mount::attach(pts.as_fd(), &dev.join("pts"))?;
-    fresh.lay(Path::new("/dev/shm"), &dev.join("shm"), 0o1777)
+    mount::attach(pts.as_fd(), &find("/dev/pts")?)?;
+    fresh.lay(&find("/dev/shm")?, 0o1777)
 }
 
 /// The second wall against nested user namespaces: the filter is the first.
-fn forbid_namespaces(plan: &Plan) -> Result<(), Failed> {
-    let path = plan.staged(&"/proc/sys/user/max_user_namespaces".into());
-    let file = rustix::fs::open(&path, rustix::fs::OFlags::WRONLY, Mode::empty());
+fn forbid_namespaces(tree: &Place) -> Result<(), Failed> {
+    let knobs = tree.find(Path::new("/proc/sys/user"), Links::Within)?;
+    let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = openat(&knobs, "max_user_namespaces", flags, Mode::empty());
     file.and_then(|file| rustix::io::write(&file, b"0").map(drop))
         .during(|| "forbid nested user namespaces".into())
 }
 
 /// Puts nothing in the place of a path.
-fn hide(path: &Path, fresh: &mut Fresh) -> Result<(), Failed> {
-    match rustix::fs::lstat(path) {
-        Err(Errno::NOENT | Errno::ACCESS) => Ok(()),
-        Err(errno) => Err(errno).during(|| format!("hide {}", path.display())),
-        Ok(stat) if FileType::from_raw_mode(stat.st_mode).is_dir() => fresh.lay_nothing(path),
-        Ok(_) => mount::bind(Path::new("/dev/null"), path),
+fn hide(tree: &Place, path: &Path, fresh: &mut Fresh) -> Result<(), Failed> {
+    let place = match tree.seek(path, Links::Within) {
+        Ok(Some(place)) => place,
+        Ok(None) => return Ok(()),
+        Err(failed) if failed.errno == libc::EACCES => return Ok(()),
+        Err(failed) => return Err(failed),
+    };
+    let stat = rustix::fs::fstat(&place).during(|| format!("hide {}", path.display()))?;
+    if FileType::from_raw_mode(stat.st_mode).is_dir() {
+        fresh.lay_nothing(&place)
+    } else {
+        mount::bind(&Place::at(Path::new("/dev/null"))?, &place)
     }
 }
 
 /// A link of the host's may point anywhere; what it names outside is copied, not shared.
-fn copy_file(source: &Path, target: &Path) -> Result<(), Failed> {
-    let Ok(content) = crate::machine::fs_err_read(source) else {
+fn copy_file(tree: &Place, path: &Path) -> Result<(), Failed> {
+    let Ok(content) = crate::machine::fs_err_read(path) else {
         return Ok(());
     };
-    if let Some(parent) = target.parent() {
-        make_directories(parent)?;
-    }
-    let step = || format!("copy {}", source.display());
-    let flags = rustix::fs::OFlags::CREATE | rustix::fs::OFlags::WRONLY;
-    let file = rustix::fs::open(target, flags, Mode::from_raw_mode(0o644)).during(step)?;
+    let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
+        return Ok(());
+    };
+    let directory = tree.make(above)?;
+    let step = || format!("copy {}", path.display());
+    let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = openat(&directory, name, flags, Mode::from_raw_mode(0o644)).during(step)?;
     rustix::io::write(&file, &content).map(drop).during(step)
-}
-
-fn exists(path: &Path) -> bool {
-    rustix::fs::lstat(path).is_ok()
-}
-
-fn make_directories(path: &Path) -> Result<(), Failed> {
-    let missing: Vec<&Path> = path.ancestors().take_while(|path| !exists(path)).collect();
-    for directory in missing.into_iter().rev() {
-        rustix::fs::mkdir(directory, Mode::from_raw_mode(0o755))
-            .during(|| format!("make {}", directory.display()))?;
-    }
-    Ok(())
 }
 
 /// Brings up the only network interface there is.
@@ -292,7 +295,9 @@ impl Masks {
     fn stand(&mut self) -> Result<(), Failed> {
         if !self.stands {
             fresh::in_memory(&self.space, MASK_BYTES)?;
-            make_directories(&self.space.join(EMPTY))?;
+            let empty = self.space.join(EMPTY);
+            rustix::fs::mkdir(&empty, Mode::from_raw_mode(0o755))
+                .during(|| format!("make {}", empty.display()))?;
             self.stands = true;
         }
         Ok(())

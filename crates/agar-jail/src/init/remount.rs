@@ -6,6 +6,7 @@
 use crate::client::Remount;
 use crate::held::Held;
 use crate::mount::{self, During, Failed, Layers};
+use crate::place::{Links, Place};
 use crate::plan::Plan;
 use crate::policy::Overlay;
 use crate::protocol::Remounted;
@@ -127,10 +128,14 @@ fn parts<'a>(plan: &'a Plan, held: &Held, order: &'a Remount) -> Result<Vec<Part
         .map(|overlay| Opened::new(held, overlay).map(Part::Anew))
         .collect::<Result<Vec<_>, Failed>>()?;
     for target in set_aside {
-        let tree = mount::clone_one(target.as_path())?;
+        let tree = mount::clone_one(&stands(target.as_path())?)?;
         parts.push(Part::AsItIs { target, tree });
     }
     parts.sort_by_key(|part| part.target().components().count());
+    // All of them before the first is taken away.
+    for part in &parts {
+        stands(part.target())?;
+    }
     Ok(parts)
 }
 
@@ -145,7 +150,9 @@ impl Part<'_> {
     fn mount(&self, plan: &Plan) -> Result<(), Failed> {
         match self {
             Self::Anew(opened) => opened.mount(plan),
-            Self::AsItIs { target, tree } => mount::attach(tree.as_fd(), target.as_path()),
+            Self::AsItIs { target, tree } => {
+                mount::attach(tree.as_fd(), &stands(target.as_path())?)
+            }
         }
     }
 }
@@ -184,15 +191,21 @@ fn moment() {
     let _ = poll(none, Some(&moment));
 }
 
+/// Where a tree stands. What ran inside may have laid a link on the way to it, and behind that another
+/// mount, such as one that guards the kernel's settings.
+fn stands(target: &Path) -> Result<Place, Failed> {
+    Place::at(Path::new("/"))?.find(target, Links::Refused)
+}
+
 /// Takes trees away, the deepest first. That the first is busy says that something is inside after
 /// all; nobody is in the others then, whatever the kernel still has to close there.
 fn strip(parts: &[Part<'_>]) -> Result<(), Errno> {
     for (index, part) in parts.iter().rev().enumerate() {
         let target = part.target();
-        match rustix::mount::unmount(target, UnmountFlags::empty()) {
+        match rustix::mount::unmount(target, UnmountFlags::NOFOLLOW) {
             Ok(()) => {}
             Err(Errno::BUSY) if index > 0 => {
-                rustix::mount::unmount(target, UnmountFlags::DETACH)?;
+                rustix::mount::unmount(target, UnmountFlags::NOFOLLOW | UnmountFlags::DETACH)?;
             }
             Err(errno) => return Err(errno),
         }
@@ -233,7 +246,7 @@ impl<'a> Opened<'a> {
             upper: Some((&upper, &work)),
             lowers: lowers.iter().map(PathBuf::as_path).collect(),
         };
-        mount::overlay(&layers, self.target.as_path(), plan.layers)
+        mount::overlay(&layers, &stands(self.target.as_path())?, plan.layers)
     }
 }
 

@@ -4,6 +4,7 @@
 //! jail may hold in memory is bounded once, not once for each directory.
 
 use crate::mount::{self, During, Failed};
+use crate::place::Place;
 use crate::plan::{Plan, Root};
 use rustix::fd::AsFd;
 use rustix::fs::Mode;
@@ -52,19 +53,19 @@ impl Fresh {
     }
 
     /// Puts an empty directory in the place of one of the tree.
-    pub(super) fn lay(&mut self, name: &Path, target: &Path, mode: u32) -> Result<(), Failed> {
-        let directory = self.directory(&flat(name), mode)?;
+    pub(super) fn lay(&mut self, target: &Place, mode: u32) -> Result<(), Failed> {
+        let directory = self.directory(&flat(target.path()), mode)?;
         let tree = mount::clone_one(&directory)?;
         mount::attach(tree.as_fd(), target)
     }
 
     /// Puts a directory in the place of one of the tree that is empty and stays so.
-    pub(super) fn lay_nothing(&mut self, target: &Path) -> Result<(), Failed> {
+    pub(super) fn lay_nothing(&mut self, target: &Place) -> Result<(), Failed> {
         let nothing = self.directory(NOTHING, 0o555)?;
         mount::bind(&nothing, target)
     }
 
-    fn directory(&mut self, name: &str, mode: u32) -> Result<PathBuf, Failed> {
+    fn directory(&mut self, name: &str, mode: u32) -> Result<Place, Failed> {
         self.stand()?;
         let directory = self.space.join(name);
         let step = || format!("make {name} in memory");
@@ -76,7 +77,7 @@ impl Fresh {
             Err(Errno::EXIST) => {}
             Err(errno) => return Err(errno).during(step),
         }
-        Ok(directory)
+        Place::at(&directory)
     }
 }
 
@@ -86,7 +87,7 @@ pub(super) fn in_memory(target: &Path, room_bytes: u64) -> Result<(), Failed> {
     let options = [("mode", "755"), ("size", room.as_str())];
     let flags = MountAttrFlags::MOUNT_ATTR_NODEV | MountAttrFlags::MOUNT_ATTR_NOSUID;
     let memory = mount::fresh("tmpfs", &options, flags)?;
-    mount::attach(memory.as_fd(), target)
+    mount::attach(memory.as_fd(), &Place::at(target)?)
 }
 
 /// `/var/tmp` as one name. What lies in the tree has no other character in its name that could clash.

@@ -5,7 +5,7 @@
 
 use crate::AGAR;
 use crate::attack::{Attack, Report};
-use agar_testkit::{Caller, Tree, World, skip};
+use agar_testkit::{Caller, Outcome, Tree, World, skip};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -273,6 +273,82 @@ fn no_privilege_can_be_gained_inside() {
     for set in ["CapInh:", "CapPrm:", "CapEff:", "CapBnd:", "CapAmb:"] {
         let held = u64::from_str_radix(&field(set).unwrap(), 16).unwrap();
         assert_eq!(held & !allowed, 0, "{set} {held:x}");
+    }
+}
+
+/// A sandbox of a project that was moved outside, and then had a link planted inside on the way to
+/// where the project was: `~/a`.
+struct Planted {
+    world: World,
+    project: PathBuf,
+}
+
+impl Planted {
+    fn new(link: impl FnOnce(&World) -> PathBuf) -> Self {
+        let world = World::new(AGAR);
+        let (before, moved) = (world.home().join("a"), world.home().join("moved"));
+        fs_err::create_dir_all(before.join("proj")).unwrap();
+        fs_err::write(before.join("proj/file"), "base\n").unwrap();
+        let link = link(&world);
+        let mut planted = Self {
+            world,
+            project: before.join("proj"),
+        };
+        let words = ["create", "--base=live", "--name=it"];
+        planted.agar(&words).success();
+        planted.agar(&["stop", "it"]).success();
+        fs_err::rename(&before, &moved).unwrap();
+        planted.project = moved.join("proj");
+        // Its jail is raised on a way that was made in its own layers.
+        let script = format!(
+            "cat file; echo new >new; mv ~/a ~/b && ln -s {} ~/a",
+            link.display()
+        );
+        let words = ["exec", "it", "--", "/bin/sh", "-c", &script];
+        assert_eq!(planted.agar(&words).success().stdout, "base\n");
+        planted.agar(&["stop", "it"]).success();
+        planted
+    }
+
+    fn agar(&self, words: &[&str]) -> Outcome {
+        self.world.command(words).current_dir(&self.project).run()
+    }
+
+    /// Everything outside, but for agar's own state.
+    fn picture(&self) -> Tree {
+        let own = [Path::new("home/.local"), Path::new("run")];
+        Tree::read_without(self.world.root(), &own)
+    }
+}
+
+/// The way up from anywhere, and down to there.
+fn climbing(path: &Path) -> PathBuf {
+    Path::new(&"../".repeat(60)).join(path.strip_prefix("/").unwrap())
+}
+
+#[test]
+fn a_link_planted_on_the_way_to_a_project_leads_nowhere_when_its_jail_is_raised_again() {
+    let ways: [fn(&World) -> PathBuf; 3] = [
+        World::outside,
+        |world| climbing(&world.outside()),
+        // What is there already would be mounted on.
+        |world| world.home().join("moved"),
+    ];
+    for way in ways {
+        for ways in ["", "mount_options"] {
+            let planted = Planted::new(way);
+            let before = planted.picture();
+            let words = ["exec", "it", "--", "/bin/true"];
+            let command = planted.world.command(words).env("AGAR_OLD_WAYS", ways);
+            let told = command.current_dir(&planted.project).run();
+            let difference = before.difference(&planted.picture());
+            assert_eq!(difference, "", "outside changed: {told}");
+            assert_ne!(told.code(), 0, "{told}");
+            assert!(told.stderr.contains("leads through a link"), "{told}");
+            // What it changed can still be had.
+            let names = planted.agar(&["diff", "it", "--names"]).success();
+            assert_eq!(names.stdout, "new\n");
+        }
     }
 }
 
