@@ -190,10 +190,7 @@ fn proc(tree: &Place) -> Result<(), Failed> {
         | MountAttrFlags::MOUNT_ATTR_NOSUID
         | MountAttrFlags::MOUNT_ATTR_NOEXEC;
     let proc = mount::fresh("proc", &[], flags)?;
-    mount::attach(
-        proc.as_fd(),
-        &tree.find(Path::new("/proc"), Links::Within)?,
-    )
+    mount::attach(proc.as_fd(), &tree.find(Path::new("/proc"), Links::Within)?)
 }
 
 /// A `/dev` with what programs need and nothing that reaches a device.

@@ -12,6 +12,7 @@ use crate::{detach, program, syscall};
 use agar_core::fault::{Fault, Kind, Remedy};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::{AsFd as _, OwnedFd};
+use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use rustix::process::WaitOptions;
 use std::io;
@@ -37,6 +38,9 @@ impl Fault for StartError {
             Kind::Conflict
         } else if [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded].contains(&why) {
             Kind::Limit
+        } else if self.source.raw_os_error() == Some(Errno::LOOP.raw_os_error()) {
+            // A link was laid where something is to be mounted.
+            Kind::Refused
         } else {
             Kind::Unsupported
         }
@@ -250,7 +254,6 @@ impl Raising {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rustix::io::Errno;
 
     #[test]
     fn what_may_go_away_by_itself_is_not_said_to_be_impossible_here() {
@@ -260,6 +263,11 @@ mod tests {
         };
         assert_eq!(kind(Errno::AGAIN), (Kind::Conflict, None));
         assert_eq!(kind(Errno::NOSPC), (Kind::Limit, None));
+        assert_eq!(
+            kind(Errno::LOOP),
+            (Kind::Refused, None),
+            "a link of the sandbox's own"
+        );
         let here = (Kind::Unsupported, Some(Remedy::Diagnose));
         assert_eq!(kind(Errno::PERM), here);
         assert_eq!(kind(Errno::USERS), here, "user namespaces are switched off");

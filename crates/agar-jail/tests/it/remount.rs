@@ -129,6 +129,35 @@ fn a_layer_outside_the_promised_homes_is_refused_and_nothing_changes() {
     keeper.stop().unwrap();
 }
 
+#[test]
+fn layers_are_never_laid_behind_a_link_that_was_laid_on_the_way_to_a_tree() {
+    let mut desk = Desk::new();
+    // Deep enough for what is above it to be moved, since nothing of it is there outside.
+    let place = desk.world.path("home/a/proj");
+    for overlay in &mut desk.world.policy.overlays {
+        if *overlay == desk.overlay {
+            overlay.target = place.clone().into();
+        }
+    }
+    desk.overlay.target = place.into();
+    let keeper = desk.world.start(Lifetime::UntilStopped);
+    let guard = "awk '$5 == \"/proc/sys\" { print $6, $(NF - 2) }' /proc/self/mountinfo";
+    let before = desk.say(&keeper, 1, guard);
+    assert!(
+        before.starts_with("ro,") && before.ends_with(" proc\n"),
+        "{before}"
+    );
+    let script = "cat ~/a/proj/file && mv ~/a ~/b && mkdir ~/a && ln -s /proc/sys ~/a/proj";
+    assert_eq!(desk.say(&keeper, 2, script), "base\n");
+    assert!(matches!(desk.rotate(&keeper, false), Laid::Unable(_)));
+    assert_eq!(desk.say(&keeper, 3, guard), before);
+    // Where it stands again it takes them.
+    assert_eq!(desk.say(&keeper, 4, "rm -r ~/a && mv ~/b ~/a"), "");
+    assert!(matches!(desk.rotate(&keeper, false), Laid::Done { .. }));
+    assert_eq!(desk.say(&keeper, 5, "cat ~/a/proj/file"), "base\n");
+    keeper.stop().unwrap();
+}
+
 fn ticking(desk: &Desk, keeper: &Keeper) -> Running {
     let script = "i=0; while :; do i=$((i+1)); echo $i > count; done";
     keeper.run(&desk.world.request(1, script)).unwrap()
