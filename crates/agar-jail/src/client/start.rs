@@ -109,7 +109,7 @@ impl Child {
             }
             Self::Hatched(handle) => {
                 let mut fds = [PollFd::new(handle, PollFlags::IN)];
-                while poll(&mut fds, None) == Err(rustix::io::Errno::INTR) {}
+                while poll(&mut fds, None) == Err(Errno::INTR) {}
             }
             // There never was one, or it cannot be waited for.
             Self::Unborn => {}

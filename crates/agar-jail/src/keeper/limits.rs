@@ -3,8 +3,9 @@
 use super::runs::Runs;
 use crate::cgroup::{Cgroups, Group, Mode, Refusals};
 use crate::client::KeeperConfig;
-use crate::limit::{DiskWatch, Unseen, Watch, unseen};
+use crate::limit::{DiskWatch, Sample, Unseen, Watch, unseen};
 use crate::mount::{During, Failed};
+use crate::plan::{IdMap, Plan};
 use crate::policy::OldWay;
 use crate::wire::Raw;
 use agar_core::limits::{Breach, Limits, Resource};
@@ -31,6 +32,8 @@ pub(super) struct Stop {
 pub(super) struct Guard {
     limits: Limits,
     group: Option<Group>,
+    /// Each process carries the limit on their number, and the kernel counts them.
+    carried: bool,
     watch: Watch,
     disk: Option<DiskWatch>,
     peak: u64,
@@ -69,6 +72,7 @@ impl Guard {
         let guard = Self {
             limits,
             group,
+            carried: is_carried(&config.plan),
             watch: Watch::default(),
             disk,
             peak: 0,
@@ -177,8 +181,8 @@ impl Guard {
     /// Whether the kernel leaves a limit on memory or processes to us.
     fn is_watched(&self) -> bool {
         let (memory, processes) = (self.limits.memory_bytes, self.limits.processes);
-        memory.is_some() && !self.kernel_keeps(Resource::Memory)
-            || processes.is_some() && !self.kernel_keeps(Resource::Processes)
+        let counted = self.carried || self.kernel_keeps(Resource::Processes);
+        memory.is_some() && !self.kernel_keeps(Resource::Memory) || processes.is_some() && !counted
     }
 
     /// Looks whether a limit is reached.
@@ -210,8 +214,10 @@ impl Guard {
 
     /// Looks at what commands left running. Where the kernel refuses, it has done all there is to do.
     fn look_at_rest(&mut self, init: u32) -> Option<Breach> {
-        self.left = self.census(init).0 > 0;
-        let breach = self.look(init).filter(|_| self.left)?;
+        let sample = self.sample(init);
+        self.left = sample.is_some_and(|sample| sample.processes > 0);
+        let sample = sample.filter(|_| self.left)?;
+        let breach = self.judge(init, Some(sample).filter(|_| self.is_watched()))?;
         let what = breach.resource.key();
         self.ended_at_rest = Some(format!(
             "what earlier commands had left running was ended: the {what} limit was reached"
@@ -282,15 +288,22 @@ impl Guard {
     }
 
     fn look(&mut self, init: u32) -> Option<Breach> {
-        let unseen = self.unseen(init);
         let watched = [Resource::Memory, Resource::Processes]
             .into_iter()
             .any(|resource| !self.kernel_keeps(resource));
+        let sample = watched.then(|| self.sample(init)).flatten();
+        self.judge(init, sample)
+    }
+
+    /// What everything inside uses. That the init is gone is noticed elsewhere.
+    fn sample(&mut self, init: u32) -> Option<Sample> {
         let memory = self.limits.memory_bytes.map(|bytes| bytes.0);
-        // The init being gone is noticed elsewhere.
-        let sample = watched
-            .then(|| self.watch.sample(init, memory).ok())
-            .flatten();
+        self.watch.sample(init, memory).ok()
+    }
+
+    /// The limit that this, or what hides from it, or the disk goes beyond.
+    fn judge(&mut self, init: u32, sample: Option<Sample>) -> Option<Breach> {
+        let unseen = self.unseen(init);
         if let Some(mut sample) = sample {
             sample.memory_bytes = sample
                 .memory_bytes
@@ -404,6 +417,12 @@ pub(super) fn remove_noted(sandbox: &Path) -> Vec<PathBuf> {
     left
 }
 
+/// Whether the processes of a jail carry the limit on their number (`limit::carry`), so that the kernel
+/// counts them: in a user namespace of its own, but for those whom it calls root.
+fn is_carried(plan: &Plan) -> bool {
+    plan.policy.tier == Tier::Full && plan.ids.map == IdMap::Same
+}
+
 /// What of the limits is kept less well than it could be, said out loud.
 fn weaknesses(config: &KeeperConfig, group: Option<&Group>) -> Vec<String> {
     let limits = &config.limits;
@@ -415,8 +434,8 @@ fn weaknesses(config: &KeeperConfig, group: Option<&Group>) -> Vec<String> {
     if limits.cpu_percent.is_some() && !kept(Resource::Cpu) {
         notes.push("the cpu limit is not enforced: no control group here".into());
     }
-    let own_users = config.plan.policy.tier == Tier::Full && config.plan.ids.uid != 0;
-    if limits.processes.is_some() && !kept(Resource::Processes) && !own_users {
+    let carried = is_carried(&config.plan);
+    if limits.processes.is_some() && !kept(Resource::Processes) && !carried {
         notes.push("processes are watched every 250 ms: no control group here".into());
     }
     if limits.disk_bytes.is_some() {
@@ -429,4 +448,61 @@ fn weaknesses(config: &KeeperConfig, group: Option<&Group>) -> Vec<String> {
 
 fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::Lifetime;
+    use crate::machine::Machine;
+    use crate::plan;
+
+    /// The guard of a jail without control groups, made for this user.
+    fn guard(uid: u32, change: impl FnOnce(&mut KeeperConfig)) -> Guard {
+        let machine = Machine {
+            uid,
+            gid: uid,
+            kernel: (6, 18),
+            mounts: Vec::new(),
+            covers: Vec::new(),
+            loose: Vec::new(),
+            resolver: None,
+            memory_bytes: 1 << 30,
+        };
+        let mut plan = plan::ahead(&machine, Path::new("/state/root")).unwrap();
+        plan.policy.old_ways = vec![OldWay::NoCgroups];
+        let mut config = KeeperConfig {
+            plan,
+            limits: Limits::person(),
+            directory: "/state/sandbox".into(),
+            socket: "/state/socket".into(),
+            layers: Vec::new(),
+            name: "it".into(),
+            lifetime: Lifetime::UntilStopped,
+            mark: None,
+        };
+        change(&mut config);
+        Guard::new(&config, None).unwrap().0
+    }
+
+    /// How often what a command left running is looked at.
+    fn pace_at_rest(mut guard: Guard) -> Option<Duration> {
+        guard.last_words(std::process::id(), 1);
+        guard.patience(&Runs::default())
+    }
+
+    #[test]
+    fn what_is_left_running_is_looked_at_only_for_what_the_kernel_does_not_count() {
+        assert_eq!(pace_at_rest(guard(1000, |_| {})), None);
+        let root = guard(0, |_| {});
+        assert_eq!(pace_at_rest(root), Some(LEISURE), "it is not counted");
+        let called_root = guard(1000, |config| config.plan.ids.map = IdMap::Root);
+        assert_eq!(pace_at_rest(called_root), Some(LEISURE), "nor is this");
+        let tier = guard(1000, |config| config.plan.policy.tier = Tier::Landlock);
+        assert_eq!(pace_at_rest(tier), Some(LEISURE), "nor what others share");
+        let memory = guard(1000, |config| {
+            config.limits.memory_bytes = Some(agar_core::size::Bytes::mib(64));
+        });
+        assert_eq!(pace_at_rest(memory), Some(LEISURE));
+    }
 }
