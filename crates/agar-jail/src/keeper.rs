@@ -424,12 +424,12 @@ impl<'a> Keeper<'a> {
         let ended = self.runs.take_ended();
         let mut is_its_own = false;
         for run in &ended {
-            let notes = self.jail.guard.notes_of_run();
-            let peak = self.jail.guard.memory_peak();
             let number = run.number();
             let mut unwritten = None;
             if number < crate::client::VIEWERS {
-                let report = run.report(notes, peak);
+                // Not for those of whom nothing is kept: what is told once would be lost on them.
+                let notes = self.jail.guard.notes_of_run();
+                let report = run.report(notes, self.jail.guard.memory_peak());
                 let written = runs::write(&report, self.config.directory.as_path());
                 // Everything else in the sandbox goes on: its client gets it by hand.
                 unwritten = written.err().map(|error| Box::new(report.in_short(&error)));

@@ -3,7 +3,7 @@
 use super::world::{World, finish};
 use agar_core::limits::{Limits, Resource};
 use agar_core::size::Bytes;
-use agar_jail::client::Lifetime;
+use agar_jail::client::{Lifetime, VIEWERS};
 use agar_jail::policy::OldWay;
 use agar_jail::report::End;
 
@@ -146,4 +146,27 @@ fn shared_memory_that_nobody_attached_counts() {
         (breach.resource, breach.limit),
         (Resource::Memory, 64 << 20)
     );
+}
+
+#[test]
+fn what_was_ended_at_rest_is_told_by_the_next_report_whoever_looked_meanwhile() {
+    let mut world = World::new();
+    world.config_limits = Limits {
+        disk_bytes: Some(Bytes::mib(8)),
+        ..Limits::default()
+    };
+    world.policy.limits = world.config_limits;
+    let keeper = world.start(Lifetime::UntilStopped);
+    let fill = "(read go; head -c 33554432 /dev/zero >big; sleep 1000) <&0 >/dev/null 2>&1 &";
+    let mut running = keeper.run(&world.request(1, fill)).unwrap();
+    let go = running.stdin.take();
+    finish(running);
+    drop(go);
+    agar_testkit::wait::until("it is ended", || keeper.status().unwrap().processes == 0);
+    let look = keeper.run(&world.request(VIEWERS + 1, "true")).unwrap();
+    look.over().unwrap();
+    let (_, report) = finish(keeper.run(&world.request(2, "true")).unwrap());
+    let told = |note: &String| note.contains("had left running was ended");
+    assert!(report.notes.iter().any(told), "{:?}", report.notes);
+    keeper.stop().unwrap();
 }
