@@ -139,6 +139,8 @@ impl Guard {
     /// A command begins; whether others are at it.
     pub(super) fn run_begins(&mut self, alone: bool) {
         self.last_look = None;
+        // Whoever held what only descriptors lead to may be gone: the next look is for that, too.
+        self.looks = 1;
         if !alone {
             return;
         }

@@ -170,3 +170,23 @@ fn what_was_ended_at_rest_is_told_by_the_next_report_whoever_looked_meanwhile() 
     assert!(report.notes.iter().any(told), "{:?}", report.notes);
     keeper.stop().unwrap();
 }
+
+#[test]
+fn what_a_run_held_open_does_not_count_against_the_next() {
+    let mut world = World::new();
+    world.config_limits = Limits {
+        disk_bytes: Some(Bytes::mib(8)),
+        ..Limits::default()
+    };
+    world.policy.limits = world.config_limits;
+    let keeper = world.start(Lifetime::UntilStopped);
+    let script = "exec 3> gone; rm gone; head -c 33554432 /dev/zero >&3; sleep 1000";
+    for number in [1, 3, 5] {
+        let (_, report) = finish(keeper.run(&world.request(number, script)).unwrap());
+        let told = format!("{:?}", report.end);
+        assert!(matches!(report.end, End::Stopped { .. }), "{told}");
+        let (_, report) = finish(keeper.run(&world.request(number + 1, "true")).unwrap());
+        assert_eq!(report.end, End::Exited { code: 0 });
+    }
+    keeper.stop().unwrap();
+}
