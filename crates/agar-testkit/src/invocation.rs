@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write as _};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -160,6 +160,17 @@ impl Invocation {
     /// Starts it in a process group of its own and lets it run.
     #[track_caller]
     pub fn spawn(mut self) -> Running {
+        let input = std::mem::take(&mut self.input);
+        let (running, mut stdin) = self.spawn_with_input();
+        // On its own thread: the program may fill its output before it reads its input. It may
+        // also end without reading.
+        std::thread::spawn(move || drop(stdin.write_all(&input)));
+        running
+    }
+
+    /// The same with its input in the hands of the test, which ends when that is dropped.
+    #[track_caller]
+    pub fn spawn_with_input(mut self) -> (Running, ChildStdin) {
         let words = words(&self.command);
         let mut child = self
             .command
@@ -169,19 +180,15 @@ impl Invocation {
             .process_group(0)
             .spawn()
             .unwrap_or_else(|error| panic!("`{words}` does not start: {error}"));
-        let input = self.input;
-        if let Some(mut stdin) = child.stdin.take() {
-            // On its own thread: the program may fill its output before it reads its input. It may
-            // also end without reading.
-            std::thread::spawn(move || drop(stdin.write_all(&input)));
-        }
+        let stdin = child.stdin.take().expect("its input is a pipe");
         let stdout = child.stdout.take().map(collect);
         let stderr = child.stderr.take().map(collect);
-        Running {
+        let running = Running {
             child,
             stdout,
             stderr,
-        }
+        };
+        (running, stdin)
     }
 }
 
