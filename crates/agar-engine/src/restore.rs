@@ -4,7 +4,9 @@ use crate::answer::SnapshotView;
 use crate::blueprint::Blueprint;
 use crate::here::Here;
 use crate::snapshot::settled;
-use crate::travel::{self, Arrival, Clone, Enacted, Force, Guests, NewSnapshot, Note, Places};
+use crate::travel::{
+    self, Arrival, Clone, Enacted, Force, Guests, Late, NewSnapshot, Note, Places,
+};
 use crate::turn::Turn;
 use crate::{Engine, EngineError, SandboxView};
 use crate::{find, layers, raise, view, whereabouts};
@@ -126,7 +128,6 @@ pub(crate) fn return_to(
     };
     note.restored = Some((target.id, ended));
     let left = note.conclude((engine, here), record, written)?;
-    let late = plan.keep_late((engine, here), record, target)?;
     // Ended with its jail, it is not paused any more.
     if record.state == State::Paused
         && here.read(|store| store.sandbox(record.id))?.state == State::Paused
@@ -134,7 +135,7 @@ pub(crate) fn return_to(
         here.write(|store| store.advance_sandbox(record.id, Event::Resume, engine.now()))?;
     }
     Ok(Returned {
-        left: late.or(left),
+        left,
         ended,
         jail_ended,
     })
@@ -277,31 +278,26 @@ impl Plan {
             made: self.made.clone(),
             spent: self.spent.clone(),
             restored: Some((target.id, 0)),
+            late: self.late(engine, record, target)?,
         })
     }
 
-    /// Keeps what was written after this plan was made, by a command that came in between and was
-    /// ended with all others.
-    fn keep_late(
+    /// What will be kept if it is written after this plan was made.
+    fn late(
         &self,
-        (engine, here): (&Engine, &Here),
+        engine: &Engine,
         record: &Sandbox,
         target: &Snapshot,
-    ) -> Result<Option<Snapshot>, EngineError> {
-        let mut left = self.left.clone();
-        let mut is_late = false;
-        for (place, upper) in &self.unwritten {
-            if let Some(keep) = left.get_mut(*place).filter(|_| !layers::is_empty(upper)) {
-                keep.kept.insert(0, upper.clone());
-                is_late = true;
-            }
-        }
-        if !is_late {
+    ) -> Result<Option<Late>, EngineError> {
+        if self.unwritten.is_empty() {
             return Ok(None);
         }
-        let late = before(engine, record, (target, &left))?;
-        here.write(|store| late.record(store, record, engine.now()))
-            .map(Some)
+        let (trees, uppers) = self.unwritten.iter().cloned().unzip();
+        Ok(Some(Late {
+            snapshot: before(engine, record, (target, &self.left))?,
+            uppers,
+            trees,
+        }))
     }
 }
 

@@ -20,7 +20,7 @@ pub(crate) use automatic::{WayBack, before_run, take_back, take_back_in_turn, un
 pub(crate) use clones::{Clone, make as make_clones};
 pub(crate) use condense::{condense_all, condensed, tend};
 pub(crate) use dispose::{dispose, forget};
-pub(crate) use note::{Arrival, NewSnapshot, Note, settle, settle_all};
+pub(crate) use note::{Arrival, Late, NewSnapshot, Note, settle, settle_all};
 pub(crate) use retain::{count_excess, retain_all};
 pub(crate) use rotate::{Enacted, Force, Guests, Places, enact};
 pub(crate) use take::{Wish, kept_by, shown_by, take, take_within};

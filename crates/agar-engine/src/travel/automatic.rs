@@ -157,6 +157,7 @@ pub(crate) fn undo_first(
         made: Vec::new(),
         spent: Vec::new(),
         restored: None,
+        late: None,
     };
     let Some(beginning) = beginning.commit(engine, here, &record)? else {
         return Ok(Err("its beginning was not recorded"));

@@ -4,7 +4,7 @@ use crate::Engine;
 use crate::blueprint::Blueprint;
 use crate::failure::EngineError;
 use crate::here::Here;
-use crate::travel::clones;
+use crate::travel::{clones, to_text};
 use crate::turn::Turn;
 use agar_core::fault::{Fault as _, Kind};
 use agar_core::id::SnapshotId;
@@ -13,6 +13,7 @@ use agar_core::snapshot::{SnapshotKind, Taken};
 use agar_core::state::{Event, State};
 use agar_core::walls::BaseKind;
 use agar_jail::client::{Laid, Laying};
+use agar_sandbox::snapshot::Shelf;
 use agar_sandbox::stack::Stack;
 use agar_sandbox::{snapshot, spelling};
 use agar_store::{Fact, Sandbox, Snapshot, StoreError, Writer};
@@ -35,6 +36,21 @@ pub(crate) struct Note {
     pub(crate) spent: Vec<PathBuf>,
     /// The snapshot that is returned to, and how many processes were ended for it.
     pub(crate) restored: Option<(SnapshotId, u32)>,
+    /// What is kept if a command wrote it while the return was under way.
+    #[serde(default)]
+    pub(crate) late: Option<Late>,
+}
+
+/// Uppers that nothing had been written to when a return was planned. A command that came in between, and
+/// was ended with all others, may have written to them since.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Late {
+    /// The snapshot that they will be part of, as it is without them.
+    pub(crate) snapshot: NewSnapshot,
+    /// Each of them, with the place of its tree among those of the snapshot.
+    #[serde(with = "spelling::siblings")]
+    pub(crate) uppers: Vec<PathBuf>,
+    pub(crate) trees: Vec<usize>,
 }
 
 /// What a sandbox will be made of.
@@ -109,8 +125,8 @@ impl Note {
         let ended = self.restored.map_or(0, |(_, ended)| ended);
         let snapshot = here.write(|store| {
             let snapshot = self.record(store, record, text.as_deref(), at)?;
-            self.record_return(store, record, ended, at)?;
-            Ok(snapshot)
+            let late = self.record_return(store, record, ended, at)?;
+            Ok(late.or(snapshot))
         })?;
         self.clear_away(here);
         Ok(snapshot)
@@ -137,8 +153,8 @@ impl Note {
             let Some(Ok(Laid::Done { ended })) = &heard else {
                 return Err(Withheld);
             };
-            self.record_return(store, record, *ended, at)?;
-            Ok(Written(snapshot))
+            let late = self.record_return(store, record, *ended, at)?;
+            Ok(Written(late.or(snapshot)))
         });
         let laid = match heard {
             Some(heard) => heard?,
@@ -227,14 +243,15 @@ impl Note {
         Ok(snapshot)
     }
 
-    /// Says in the journal what was returned to, and how many processes were ended for it.
+    /// Says in the journal what was returned to, and how many processes were ended for it. Nothing writes
+    /// to what was left any more: gives the snapshot of what was written late, if anything was.
     fn record_return(
         &self,
         store: &Writer<'_>,
         record: &Sandbox,
         ended: u32,
         at: Timestamp,
-    ) -> Result<(), StoreError> {
+    ) -> Result<Option<Snapshot>, StoreError> {
         if let Some((snapshot, _)) = self.restored {
             let fact = Fact::SnapshotRestored { snapshot, ended };
             store.append(record.project, Some(record.id), at, &fact)?;
@@ -243,7 +260,8 @@ impl Note {
                 store.advance_sandbox(record.id, Event::Return, at)?;
             }
         }
-        Ok(())
+        let late = self.late.as_ref().and_then(Late::written);
+        late.map(|late| late.record(store, record, at)).transpose()
     }
 
     /// Whether nothing is made on disk for it.
@@ -263,6 +281,26 @@ impl Note {
             here.throw_away(&snapshot::unfinished(path))?;
         }
         here.write(|store| store.set_pending(record.id, None, engine.now()))
+    }
+}
+
+impl Late {
+    /// The snapshot with those that were written to; nothing if none was.
+    fn written(&self) -> Option<NewSnapshot> {
+        let uppers = self.trees.iter().zip(&self.uppers);
+        let mut written = uppers
+            .filter(|(_, upper)| clones::holds_something(upper))
+            .peekable();
+        written.peek()?;
+        // It was written by this process, or by one of the same program.
+        let mut shelves: Vec<Shelf> = serde_json::from_str(&self.snapshot.stacks).ok()?;
+        for (tree, upper) in written {
+            shelves.get_mut(*tree)?.kept.insert(0, upper.clone());
+        }
+        Some(NewSnapshot {
+            stacks: to_text(&shelves).ok()?,
+            ..self.snapshot.clone()
+        })
     }
 }
 
@@ -370,5 +408,54 @@ fn is_in_force(
             Ok(note.made.iter().all(|path| path.is_dir()))
         }
         Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use agar_sandbox::stack::Role;
+    use std::error::Error;
+
+    #[test]
+    fn what_was_written_late_is_kept_and_an_upper_that_was_not_is_no_layer()
+    -> Result<(), Box<dyn Error>> {
+        let place = tempfile::tempdir()?;
+        let uppers = ["upper-0", "upper-1"].map(|name| place.path().join(name));
+        for upper in &uppers {
+            fs_err::create_dir(upper)?;
+        }
+        let shelf = |role| Shelf {
+            role,
+            target: PathBuf::from("/home/shop"),
+            kept: vec![PathBuf::from("/layers/kept-0")],
+            lowers: Vec::new(),
+        };
+        let shelves = [shelf(Role::Home), shelf(Role::Project)];
+        let late = Late {
+            snapshot: NewSnapshot {
+                id: SnapshotId::new(Timestamp::from_millis(1), [0; 10]),
+                name: None,
+                kind: SnapshotKind::BeforeRestore,
+                note: None,
+                base: BaseKind::Frozen,
+                generation: None,
+                stacks: to_text(&shelves)?,
+                taken: Taken::Stopped,
+                frozen_us: None,
+            },
+            uppers: uppers.to_vec(),
+            trees: vec![0, 1],
+        };
+        assert_eq!(late.written(), None);
+        fs_err::write(uppers[1].join("late.txt"), "late\n")?;
+        let written = late.written().ok_or("nothing was found")?;
+        let found: Vec<Shelf> = serde_json::from_str(&written.stacks)?;
+        assert_eq!(found[0].kept, shelves[0].kept);
+        assert_eq!(
+            found[1].kept,
+            [uppers[1].clone(), shelves[1].kept[0].clone()]
+        );
+        Ok(())
     }
 }

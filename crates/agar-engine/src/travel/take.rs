@@ -207,6 +207,7 @@ impl Taking<'_> {
             made: parts.made,
             spent: parts.spent,
             restored: None,
+            late: None,
         };
         if note.is_bare() {
             return self.conclude(&note, None, false).map(Some);
@@ -311,6 +312,7 @@ impl Taking<'_> {
             made: parts.made.clone(),
             spent: Vec::new(),
             restored: None,
+            late: None,
         };
         note.begin(self.engine, self.here, self.record)?;
         match self.clone_still(&parts.clones) {
