@@ -24,7 +24,8 @@ pub(crate) enum Links {
     /// They are followed, and what they lead to lies in the tree: machines have links where others
     /// have directories.
     Within,
-    /// There must be none: nobody but a process inside can have made one.
+    /// There must be none: where a copy-on-write tree lies was settled when its sandbox was made, and a
+    /// link that was laid since may be a process's inside.
     Refused,
 }
 
