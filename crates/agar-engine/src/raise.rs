@@ -333,8 +333,11 @@ pub(crate) fn down_in_turn(
     let mark = Mark::leave(here.state.path(), record.id, Stay::Ending)
         .map_err(EngineError::io("mark the sandbox as ending"))?;
     match here.keeper(engine, record.id) {
-        // One that was killed just now does not answer.
-        Ok(keeper) => drop(keeper.stop()),
+        Ok(keeper) => match keeper.stop() {
+            Err(error) if error.is_silent() => return Err(error.into()),
+            // One that was killed just now does not answer.
+            Ok(()) | Err(_) => {}
+        },
         Err(error) if error.kind() == Kind::NotFound => {}
         // It is there: a record that says otherwise would be wrong.
         Err(error) => return Err(error.into()),

@@ -6,11 +6,9 @@ use crate::protocol::{self, Reply, Request};
 use crate::wire::Raw;
 use agar_core::fault::{Fault, Kind};
 use agar_core::limits::Limits;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fd::{BorrowedFd, OwnedFd};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
-use rustix::process::{PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -20,10 +18,11 @@ mod hatchery;
 mod run;
 mod start;
 mod still;
+mod stop;
 
 pub use hatchery::Hatchery;
 pub(crate) use hatchery::{HATCH_WORD, USUAL};
-use run::RUN;
+use run::{LOOK, RUN};
 pub use run::{Order, Running};
 pub(crate) use start::AHEAD_WORD;
 use start::Child;
@@ -156,17 +155,15 @@ impl TalkError {
         self.source.kind() == SILENT
     }
 
-    /// Whether the keeper ended before it took a command: it is certain that the command did not
-    /// start, and another keeper can be asked.
+    /// Whether the keeper ended before it took a command, or the command was taken back: it is certain
+    /// that it did not start, and another keeper can be asked.
     pub fn is_not_taken(&self) -> bool {
-        self.doing == RUN && self.source.kind() == NOT_TAKEN
+        [RUN, LOOK].contains(&self.doing) && self.source.kind() == NOT_TAKEN
     }
 }
 
 /// How long a keeper may take to say what runs. It has one thread, and may be at something else.
 const STATUS_PATIENCE: Duration = Duration::from_secs(2);
-/// How long it may take to end everything inside.
-const STOP_PATIENCE: Duration = Duration::from_secs(10);
 /// What a socket says that was listened to for long enough.
 const SILENT: io::ErrorKind = io::ErrorKind::WouldBlock;
 /// How a refusal is told from other troubles.
@@ -251,22 +248,12 @@ impl Keeper {
     /// Looks at the sandbox's own terminal, which the keeper holds. The command is started on it if
     /// there is none; it outlives whoever looks.
     pub fn terminal(&self, request: &RunRequest) -> Result<Running, TalkError> {
-        const DOING: &str = "look at its terminal";
-        let wanted = Request::Terminal(request.clone());
-        protocol::send_command(&self.socket, &wanted, &[]).map_err(during(DOING))?;
-        let (number, mut attached) = match self.hear(DOING)? {
-            (Reply::Started { number }, attached) => (number, attached),
-            (reply, _) => return Err(unexpected(DOING, &reply)),
-        };
-        Ok(Running {
-            stdin: None,
-            stdout: None,
-            stderr: None,
-            terminal: attached.pop(),
-            done: self.socket.try_clone().map_err(during(DOING))?,
-            number,
-            directory: self.directory.clone(),
-        })
+        self.order_terminal(request)?.started(self)
+    }
+
+    /// Asks for the terminal, without waiting until it is there.
+    pub fn order_terminal(&self, request: &RunRequest) -> Result<Order, TalkError> {
+        Order::look(&self.socket, &self.directory, request)
     }
 
     /// What runs inside.
@@ -300,46 +287,6 @@ impl Keeper {
         Ok(reply.is_none())
     }
 
-    /// Ends everything inside and the keeper, and waits until it is gone. One that does not end by
-    /// itself is killed, and the kernel ends what is inside.
-    pub fn stop(self) -> Result<(), TalkError> {
-        const DOING: &str = "stop";
-        self.say(&Request::Stop, &[], DOING)?;
-        self.hear_within(Some(STOP_PATIENCE))
-            .map_err(during(DOING))?;
-        let mut buffer = Vec::new();
-        loop {
-            match protocol::receive::<Reply>(&self.socket, &mut buffer) {
-                Ok(Some(_)) => {}
-                Err(error) if error.kind() == SILENT => {
-                    self.kill();
-                    self.hear_within(None).map_err(during(DOING))?;
-                }
-                Ok(None) | Err(_) => break,
-            }
-        }
-        self.bury();
-        Ok(())
-    }
-
-    /// Kills the keeper, if it is certain who it is.
-    fn kill(&self) {
-        let Ok(peer) = rustix::net::sockopt::socket_peercred(&self.socket) else {
-            return;
-        };
-        // Of a pair of sockets the maker of both is named, which is this process.
-        if peer.pid == rustix::process::getpid() {
-            return;
-        }
-        let handle = pidfd_open(peer.pid, PidfdFlags::empty());
-        // The other end is open, so whoever listened on it was alive when the handle was made: the
-        // number was not somebody else's by then.
-        if let (Ok(handle), Ok(false)) = (handle, is_closed(&self.socket)) {
-            // One that is gone by now is what is wanted.
-            let _ = pidfd_send_signal(&handle, Signal::KILL);
-        }
-    }
-
     /// Waits until a keeper that this process started is gone. Only after its last run ended.
     pub fn bury(self) {
         // It takes its jail down when nobody waits for anything else of it.
@@ -369,6 +316,13 @@ impl Keeper {
     }
 }
 
+impl AsFd for Keeper {
+    /// Readable when it has something to say, or is gone.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
 fn hear(socket: &OwnedFd, doing: &'static str) -> Result<(Reply, Vec<OwnedFd>), TalkError> {
     let mut buffer = Vec::new();
     let gone = || TalkError {
@@ -388,7 +342,7 @@ fn unexpected(doing: &'static str, reply: &Reply) -> TalkError {
     let source = match reply {
         Reply::Refused { reason } => io::Error::other(reason.clone()),
         Reply::Paused => io::Error::new(PAUSED, "its processes are stopped"),
-        Reply::NotTaken => io::Error::new(NOT_TAKEN, "it ends"),
+        Reply::NotTaken => io::Error::new(NOT_TAKEN, "it was not started"),
         Reply::Ready { .. }
         | Reply::Failed { .. }
         | Reply::Started { .. }
@@ -400,12 +354,6 @@ fn unexpected(doing: &'static str, reply: &Reply) -> TalkError {
         | Reply::Thawed { .. } => io::Error::other(format!("it answered {reply:?}")),
     };
     TalkError { doing, source }
-}
-
-/// Whether the other end is gone.
-fn is_closed(socket: &OwnedFd) -> io::Result<bool> {
-    let mut fds = [PollFd::new(socket, PollFlags::RDHUP)];
-    Ok(poll(&mut fds, Some(&Timespec::default()))? > 0)
 }
 
 fn connect(path: &Path) -> io::Result<OwnedFd> {

@@ -43,13 +43,14 @@ const DESCRIPTORS_MAX: usize = 7;
 pub(crate) enum Request {
     /// Start a command; its streams are attached unless it wants a terminal.
     Run(RunRequest),
-    /// Send a signal to the command of a run.
+    /// Send a signal to the command of a run. One that has not started yet is taken back by the signal
+    /// that ends every command.
     Signal { number: u32, signal: i32 },
     /// Look at the sandbox's terminal, on which this command is started if there is none.
     Terminal(RunRequest),
     /// The window of somebody who looks at the terminal has this size.
     Resize(WindowSize),
-    /// Look at the terminal no longer.
+    /// Look at the terminal no longer, or wait for it no longer.
     Leave,
     /// Say what runs.
     Status,
@@ -96,7 +97,7 @@ pub(crate) enum Reply {
     Thawed { micros: u64 },
     /// Nothing is started: its processes are stopped until somebody lets them go on.
     Paused,
-    /// The command was not started, and the keeper ends.
+    /// The command was not started: the keeper ends, or it was taken back.
     NotTaken,
     /// The request makes no sense.
     Refused { reason: String },

@@ -107,6 +107,18 @@ pub(crate) fn interface_up(name: &CStr) -> io::Result<()> {
     }
 }
 
+/// Whether something that was said over a local socket has not been read yet.
+pub(crate) fn is_unread(socket: &OwnedFd) -> io::Result<bool> {
+    let mut bytes: libc::c_int = 0;
+    // SAFETY: TIOCOUTQ, which sockets know by another name, stores one integer, which outlives the
+    // call.
+    let code = unsafe { libc::ioctl(socket.as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) };
+    match code {
+        0 => Ok(bytes > 0),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 /// Has the kernel end this process when the thread that made it ends.
 pub(crate) fn die_with_parent() -> io::Result<()> {
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))

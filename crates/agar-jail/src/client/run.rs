@@ -42,6 +42,7 @@ pub struct Order {
     near: Option<[OwnedFd; 3]>,
     number: u32,
     directory: PathBuf,
+    doing: &'static str,
 }
 
 impl Order {
@@ -60,7 +61,7 @@ impl Order {
         let sent = protocol::send_command(socket, &Request::Run(request.clone()), &given);
         sent.map_err(|error| {
             if error.kind() == io::ErrorKind::BrokenPipe {
-                not_taken(error)
+                not_taken(RUN)(error)
             } else {
                 during(RUN)(error)
             }
@@ -69,20 +70,51 @@ impl Order {
             near,
             number: request.number,
             directory: directory.to_path_buf(),
+            doing: RUN,
         })
+    }
+
+    /// Asks for the sandbox's own terminal.
+    pub(super) fn look(
+        socket: &OwnedFd,
+        directory: &Path,
+        request: &RunRequest,
+    ) -> Result<Self, TalkError> {
+        let wanted = Request::Terminal(request.clone());
+        protocol::send_command(socket, &wanted, &[]).map_err(during(LOOK))?;
+        Ok(Self {
+            near: None,
+            number: request.number,
+            directory: directory.to_path_buf(),
+            doing: LOOK,
+        })
+    }
+
+    /// Wants it no longer. One that has not started yet never will: [`Order::started`] says that it was
+    /// not taken. One that has is ended; a terminal goes on without this viewer.
+    pub fn take_back(&self, keeper: &Keeper) -> Result<(), TalkError> {
+        let request = match self.doing {
+            LOOK => Request::Leave,
+            _ => Request::Signal {
+                number: self.number,
+                signal: libc::SIGKILL,
+            },
+        };
+        protocol::send(&keeper.socket, &request, &[]).map_err(during("take a command back"))
     }
 
     /// Waits until it has started. The keeper is the one that was asked.
     pub fn started(self, keeper: &Keeper) -> Result<Running, TalkError> {
+        let doing = self.doing;
         // The command is the last that was said: whoever left it unread did not start it.
-        let is_reset = is_reset(&keeper.socket).map_err(during(RUN))?;
-        let mut attached = match keeper.hear(RUN) {
-            Ok((Reply::Started { .. }, attached)) => attached,
-            Ok((reply, _)) => return Err(unexpected(RUN, &reply)),
-            Err(error) if is_reset => return Err(not_taken(error.source)),
+        let is_reset = is_reset(&keeper.socket).map_err(during(doing))?;
+        let (number, mut attached) = match keeper.hear(doing) {
+            Ok((Reply::Started { number }, attached)) => (number, attached),
+            Ok((reply, _)) => return Err(unexpected(doing, &reply)),
+            Err(error) if is_reset => return Err(not_taken(doing)(error.source)),
             Err(error) => return Err(error),
         };
-        let done = keeper.socket.try_clone().map_err(during(RUN))?;
+        let done = keeper.socket.try_clone().map_err(during(doing))?;
         let [stdin, stdout, stderr] = self.near.map_or([None, None, None], |near| near.map(Some));
         Ok(Running {
             stdin,
@@ -90,21 +122,24 @@ impl Order {
             stderr,
             terminal: attached.pop(),
             done,
-            number: self.number,
+            number,
             directory: self.directory,
         })
     }
 }
 
-fn not_taken(why: io::Error) -> TalkError {
-    TalkError {
-        doing: RUN,
+fn not_taken(doing: &'static str) -> impl FnOnce(io::Error) -> TalkError {
+    move |why| TalkError {
+        doing,
         source: io::Error::new(NOT_TAKEN, why),
     }
 }
 
 /// What was being done when a command could not be started.
 pub(super) const RUN: &str = "run a command";
+
+/// The same of a terminal.
+pub(super) const LOOK: &str = "look at its terminal";
 
 impl Running {
     /// Sends a signal to the run's command and everything in its process group.
@@ -138,7 +173,7 @@ impl Running {
 
     /// Waits for the end. Of one that was to be ended while everything inside is stopped, that it ends
     /// when it goes on.
-    pub fn wait(self) -> Result<RunReport, TalkError> {
+    pub fn wait(&self) -> Result<RunReport, TalkError> {
         const DOING: &str = "wait for a run";
         match hear(&self.done, DOING)? {
             (Reply::Ended { report: None, .. }, _) => {}

@@ -112,6 +112,9 @@ impl Keeper<'_> {
     /// Passes a client's signal on to a run. Whoever wants a run ended that is stopped until somebody
     /// says otherwise need not wait for that.
     pub(super) fn signal(&mut self, client: usize, number: u32, signal: i32) -> io::Result<()> {
+        if signal == libc::SIGKILL && self.take_back(client) {
+            return Ok(());
+        }
         let Some(still) = &mut self.still else {
             return self.send_signal(number, signal);
         };

@@ -138,6 +138,9 @@ impl Keeper<'_> {
 
     /// A viewer leaves, and is told when it has left.
     pub(super) fn farewell(&mut self, client: usize) {
+        if self.take_back(client) {
+            return;
+        }
         let Some(terminal) = &mut self.terminal else {
             return;
         };

@@ -51,6 +51,16 @@ impl Keeper<'_> {
         Ok(())
     }
 
+    /// Forgets what a client asked for and does not want any more. Whether it had not started yet.
+    pub(super) fn take_back(&mut self, client: usize) -> bool {
+        let waiting = self.clients.get_mut(client);
+        let waited = waiting.is_some_and(|client| client.waiting.take().is_some());
+        if waited {
+            self.answer(client, &Reply::NotTaken);
+        }
+        waited
+    }
+
     /// Tells those who wait that what they asked for was not started, and never will be here.
     pub(super) fn turn_away(&mut self) {
         for index in 0..self.clients.len() {

@@ -104,6 +104,14 @@ impl Watch {
         std::mem::take(&mut self.seen)
     }
 
+    /// The children of a process, as numbered here.
+    pub fn children_of(&mut self, parent: u32) -> Vec<u32> {
+        self.pending.clear();
+        // One that is gone has none.
+        drop(self.children(parent));
+        std::mem::take(&mut self.pending)
+    }
+
     /// Fills `seen` with every process below the init.
     fn gather(&mut self, init: u32) -> io::Result<()> {
         self.seen.clear();

@@ -4,6 +4,7 @@ mod hatchery;
 mod life;
 mod limits;
 mod tiers;
+mod waiting;
 mod world;
 
 use agar_core::walls::{Identity, Monitor};

@@ -5,6 +5,11 @@ use agar_core::walls::Network;
 use agar_jail::client::{self, Ahead, Keeper, Lifetime};
 use agar_jail::policy::{Nested, Policy};
 use agar_jail::report::End;
+use agar_testkit::Caller;
+use std::time::Duration;
+
+/// Longer than a keeper is given to hear.
+const LONG: Duration = Duration::from_secs(12);
 
 /// What a jail looks like from inside, raised with or without a beginning made before its plan.
 fn seen_inside(ahead: bool, change: impl Fn(&mut Policy)) -> String {
@@ -132,4 +137,49 @@ fn two_keepers_cannot_have_one_sandbox() {
     let refused = world.try_start(Lifetime::UntilStopped).unwrap_err();
     assert_eq!(refused.step, "lock the sandbox");
     keeper.stop().unwrap();
+}
+
+/// Whose end its parent does not hear of until this is let go.
+struct Withheld(i32);
+
+impl Withheld {
+    fn hold(pid: i32) -> Self {
+        // SAFETY: PTRACE_SEIZE takes two integers and touches no memory of this process.
+        let code = unsafe { libc::ptrace(libc::PTRACE_SEIZE, pid, 0, 0) };
+        assert_eq!(code, 0, "{}", std::io::Error::last_os_error());
+        Self(pid)
+    }
+
+    fn let_go(self) {
+        // SAFETY: waitpid stores nothing where it is given no place.
+        let waited = unsafe { libc::waitpid(self.0, std::ptr::null_mut(), libc::__WALL) };
+        assert_eq!(waited, self.0);
+    }
+}
+
+#[test]
+fn a_jail_that_takes_long_to_end_is_waited_for_and_its_keeper_is_not_killed() {
+    if Caller::current() != Caller::Root {
+        // An ordinary user cannot hold on to the init.
+        return;
+    }
+    let world = World::new();
+    let keeper = world.start(Lifetime::UntilStopped);
+    let running = keeper.run(&world.request(1, "sleep 1000")).unwrap();
+    let others = || Keeper::connect(&world.path("socket"), &world.path("sandbox")).unwrap();
+    let status = others().status().unwrap();
+    let pid = rustix::process::Pid::from_raw(status.keeper.cast_signed()).unwrap();
+    let withheld = Withheld::hold(status.init.cast_signed());
+    let (first, second) = (others(), others());
+    std::thread::scope(|scope| {
+        // Whoever comes later is not heard at all.
+        let stopping = [first, second].map(|it| scope.spawn(|| it.stop()));
+        let is_killed = || !agar_testkit::keepers::is_there(pid);
+        assert!(!agar_testkit::wait::holds_within(LONG, is_killed));
+        withheld.let_go();
+        for stopped in stopping {
+            stopped.join().unwrap().unwrap();
+        }
+    });
+    assert_eq!(running.wait().unwrap().end, End::Lost, "it was reported");
 }
