@@ -6,9 +6,9 @@
 //! that a terminal was opened.
 
 use crate::blueprint::Blueprint;
-use crate::drive::Errand;
+use crate::drive::{self, Errand};
 use crate::here::Here;
-use crate::relay::{self, Ends, NoControls, OutputLog, Sink};
+use crate::relay::{self, Controls, Ends, Meanwhile, NoControls, OutputLog, Sink};
 use crate::turn::Turn;
 use crate::{Command, Engine, EngineError, SandboxView, Streams, WindowSize};
 use crate::{attended, find, raise, view};
@@ -104,7 +104,7 @@ pub fn prepare(engine: &Engine, request: &AttachRequest) -> Result<AttachAnswer,
     // It has one terminal: whoever asks for another kind gets the one that is there.
     let (kind, viewers) = match (held.terminal, socket) {
         (Some(_), _) => (TerminalKind::Plain, Some(held.viewers)),
-        (None, Some(socket)) => match desk.tmux_viewers(&socket) {
+        (None, Some(socket)) => match desk.tmux_viewers(&socket, &mut NoControls) {
             // One that does not answer is no terminal to whoever can do without.
             Ok(None) | Err(EngineError::Inside { .. }) if request.plain => {
                 (TerminalKind::Plain, None)
@@ -136,15 +136,15 @@ pub fn prepare(engine: &Engine, request: &AttachRequest) -> Result<AttachAnswer,
 pub fn look(
     engine: &Engine,
     ready: &AttachAnswer,
-    streams: Streams<'_>,
+    mut streams: Streams<'_>,
 ) -> Result<AttachAnswer, EngineError> {
     let here = engine.here()?;
     let record = here.read(|store| store.sandbox(ready.sandbox.id))?;
     let keeper = here.keeper(engine, record.id)?;
     let desk = Desk::new(engine, here, record, keeper)?;
     match ready.kind {
-        TerminalKind::Plain => desk.look_at_plain(streams)?,
-        TerminalKind::Tmux => desk.look_at_tmux(streams)?,
+        TerminalKind::Plain => desk.look_at_plain(&mut streams)?,
+        TerminalKind::Tmux => desk.look_at_tmux(&mut streams)?,
     }
     let up = desk.is_up();
     if !up {
@@ -154,7 +154,7 @@ pub fn look(
     let record = here.read(|store| store.sandbox(ready.sandbox.id))?;
     Ok(AttachAnswer {
         sandbox: view::sandbox(here, &record)?,
-        over: !up || desk.is_over(ready.kind),
+        over: !up || desk.is_over(ready.kind, streams.controls),
         ..ready.clone()
     })
 }
@@ -179,8 +179,38 @@ fn tmux(engine: &Engine, blueprint: &Blueprint) -> Option<PathBuf> {
 /// What a short command had to say.
 struct Said {
     output: String,
-    /// It had not said anything when its time was over.
+    /// It was ended before it had said everything.
     gave_up: bool,
+}
+
+/// The last that a short command says if it is not ended before.
+const OVER: &str = "over";
+
+/// The command, and a last word after it. How long it took tells less: its keeper measures that, and
+/// what stands still meanwhile has more time.
+fn saying_when_over(argv: Vec<OsString>) -> Vec<OsString> {
+    let script = format!("\"$@\"; echo {OVER}");
+    let shell = ["/bin/sh", "-c", &script, "sh"].map(OsString::from);
+    shell.into_iter().chain(argv).collect()
+}
+
+impl Said {
+    fn of(output: &[u8]) -> Self {
+        let output = String::from_utf8_lossy(output);
+        let whole = output.strip_suffix(&format!("{OVER}\n"));
+        Self {
+            gave_up: whole.is_none(),
+            output: whole.unwrap_or(&output).to_owned(),
+        }
+    }
+
+    /// It was never asked.
+    fn nothing() -> Self {
+        Self {
+            output: String::new(),
+            gave_up: true,
+        }
+    }
 }
 
 /// A sandbox that is up, and what it takes to start something in it.
@@ -243,13 +273,20 @@ impl<'a> Desk<'a> {
 
     /// What a short command printed. One that does not end is ended: a tmux inside that was stopped
     /// does not answer.
-    fn ask(&self, argv: Vec<OsString>, patience_ms: u64) -> Result<Said, EngineError> {
+    fn ask(
+        &self,
+        argv: Vec<OsString>,
+        patience_ms: u64,
+        controls: &mut dyn Controls,
+    ) -> Result<Said, EngineError> {
         let request = RunRequest {
             timeout_ms: Some(patience_ms),
-            ..self.request(argv, self.viewer(), None)?
+            ..self.request(saying_when_over(argv), self.viewer(), None)?
         };
-        let began = self.engine.now();
-        let mut running = self.keeper.run(&request)?;
+        let order = self.keeper.order(&request)?;
+        let Some((mut running, meanwhile)) = drive::started(order, &self.keeper, controls)? else {
+            return Ok(Said::nothing());
+        };
         let ends = Ends {
             stdin: running.stdin.take(),
             stdout: running.stdout.take(),
@@ -259,11 +296,12 @@ impl<'a> Desk<'a> {
             done: running.done.as_fd(),
             signal: &|signal| drop(running.signal(signal)),
             resize: None,
+            window: meanwhile.window,
         };
-        let (mut output, mut controls) = (Vec::new(), NoControls);
+        let mut output = Vec::new();
         let streams = Streams {
             stdout: Sink::Buffer(&mut output),
-            ..Streams::unheard(&mut controls)
+            ..Streams::unheard(controls)
         };
         relay::relay(
             ends,
@@ -273,17 +311,18 @@ impl<'a> Desk<'a> {
         )
         .map_err(EngineError::io("hear what the sandbox's tmux says"))?;
         running.over()?;
-        Ok(Said {
-            output: String::from_utf8_lossy(&output).into_owned(),
-            gave_up: output.is_empty() && self.engine.now().since(began) >= patience_ms,
-        })
+        Ok(Said::of(&output))
     }
 
     /// How many look at the session; nothing if there is none.
-    fn tmux_viewers(&self, socket: &Path) -> Result<Option<u32>, EngineError> {
+    fn tmux_viewers(
+        &self,
+        socket: &Path,
+        controls: &mut dyn Controls,
+    ) -> Result<Option<u32>, EngineError> {
         let format = "#{session_name} #{session_attached}";
         let question = Self::tmux(socket, &["list-sessions", "-F", format]);
-        let said = self.ask(question, ANSWER_MS_MAX)?;
+        let said = self.ask(question, ANSWER_MS_MAX, controls)?;
         if said.gave_up {
             return Err(self.no_answer());
         }
@@ -356,8 +395,8 @@ impl<'a> Desk<'a> {
         ];
         argv.extend(words.as_flattened().iter().map(OsString::from));
         argv.extend([";", "set-option", "-s", "exit-unattached", "off"].map(OsString::from));
-        self.ask(argv, OPENING_MS_MAX)?;
-        match self.tmux_viewers(socket)? {
+        self.ask(argv, OPENING_MS_MAX, &mut NoControls)?;
+        match self.tmux_viewers(socket, &mut NoControls)? {
             Some(_) => Ok(()),
             None => Err(self.no_answer()),
         }
@@ -373,20 +412,24 @@ impl<'a> Desk<'a> {
     }
 
     /// Shows the keeper's terminal.
-    fn look_at_plain(&self, streams: Streams<'_>) -> Result<(), EngineError> {
+    fn look_at_plain(&self, streams: &mut Streams<'_>) -> Result<(), EngineError> {
         let window = streams.terminal.unwrap_or(FIRST_WINDOW);
         // Were it to end this very moment, a viewer would find a new one; so the shell is named.
         let shell = self.engine.surroundings().variable("SHELL");
         let shell = shell.map_or_else(|| "/bin/sh".into(), OsString::from);
         let request = self.request(vec![shell], PLAIN, Some(window))?;
-        let running = self.keeper.terminal(&request)?;
+        let order = self.keeper.order_terminal(&request)?;
+        let started = drive::started(order, &self.keeper, streams.controls)?;
+        let Some((running, meanwhile)) = started else {
+            return Ok(());
+        };
         let resize = |size| drop(running.resize(size));
         let leave = |_| drop(running.leave());
-        show(&running, streams, &leave, Some(&resize))
+        show((&running, meanwhile), streams, &leave, Some(&resize))
     }
 
     /// Shows the tmux session.
-    fn look_at_tmux(&self, streams: Streams<'_>) -> Result<(), EngineError> {
+    fn look_at_tmux(&self, streams: &mut Streams<'_>) -> Result<(), EngineError> {
         let Some(socket) = tmux(self.engine, &self.blueprint) else {
             return Ok(());
         };
@@ -394,9 +437,13 @@ impl<'a> Desk<'a> {
         let target = format!("={}", session(&self.record));
         let argv = Self::tmux(&socket, &["attach-session", "-t", &target]);
         let request = self.request(argv, self.viewer(), Some(window))?;
-        let running = self.keeper.run(&request)?;
+        let order = self.keeper.order(&request)?;
+        let started = drive::started(order, &self.keeper, streams.controls)?;
+        let Some((running, meanwhile)) = started else {
+            return Ok(());
+        };
         let end = |signal| drop(running.signal(signal));
-        show(&running, streams, &end, None)
+        show((&running, meanwhile), streams, &end, None)
     }
 
     /// What the keeper says now; nothing if it is gone or about to go.
@@ -412,32 +459,38 @@ impl<'a> Desk<'a> {
 
     /// Whether the terminal has ended. One that cannot be asked goes on if the sandbox does: in one
     /// that is paused nothing can be started, and nothing ends.
-    fn is_over(&self, kind: TerminalKind) -> bool {
+    fn is_over(&self, kind: TerminalKind, controls: &mut dyn Controls) -> bool {
         let Some(status) = self.status_again() else {
             return true;
         };
         match (kind, tmux(self.engine, &self.blueprint)) {
             (TerminalKind::Plain, _) => status.terminal.is_none(),
             (TerminalKind::Tmux, None) => true,
-            (TerminalKind::Tmux, Some(socket)) => match self.again_tmux_viewers(&socket) {
-                Ok(viewers) => viewers.is_none(),
-                Err(_) => !self.is_up(),
-            },
+            (TerminalKind::Tmux, Some(socket)) => {
+                match self.again_tmux_viewers(&socket, controls) {
+                    Ok(viewers) => viewers.is_none(),
+                    Err(_) => !self.is_up(),
+                }
+            }
         }
     }
 
     /// Asks on a connection of its own: the one of the viewer has been used.
-    fn again_tmux_viewers(&self, socket: &Path) -> Result<Option<u32>, EngineError> {
+    fn again_tmux_viewers(
+        &self,
+        socket: &Path,
+        controls: &mut dyn Controls,
+    ) -> Result<Option<u32>, EngineError> {
         let keeper = self.here.keeper(self.engine, self.record.id)?;
         let desk = Self::new(self.engine, self.here, self.record.clone(), keeper)?;
-        desk.tmux_viewers(socket)
+        desk.tmux_viewers(socket, controls)
     }
 }
 
 /// Carries keys and output until the viewer leaves or there is nothing to see any more.
 fn show(
-    running: &Running,
-    streams: Streams<'_>,
+    (running, meanwhile): (&Running, Meanwhile),
+    streams: &mut Streams<'_>,
     signal: &dyn Fn(i32),
     resize: Option<&dyn Fn(WindowSize)>,
 ) -> Result<(), EngineError> {
@@ -455,10 +508,40 @@ fn show(
         done: running.done.as_fd(),
         signal,
         resize,
+        window: meanwhile.window,
     };
-    relay::relay(ends, streams, &mut OutputLog::nowhere(), None)
+    relay::relay(ends, streams.again(), &mut OutputLog::nowhere(), None)
         .map_err(EngineError::io("carry what the terminal shows"))?;
     // A keeper that went away under the viewer is a way to end.
     drop(running.over());
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_was_ended_gave_up_and_whoever_had_nothing_to_say_did_not() {
+        let said = |output: &[u8]| {
+            let said = Said::of(output);
+            (said.output, said.gave_up)
+        };
+        assert_eq!(said(b""), (String::new(), true));
+        assert_eq!(said(b"sandbox_x 1\n"), ("sandbox_x 1\n".to_owned(), true));
+        assert_eq!(said(b"over\n"), (String::new(), false));
+        let whole = ("sandbox_x 1\n".to_owned(), false);
+        assert_eq!(said(b"sandbox_x 1\nover\n"), whole);
+    }
+
+    #[test]
+    fn a_command_says_when_it_is_over_whatever_came_of_it() {
+        let out = |words: &[&str]| {
+            let argv = saying_when_over(words.iter().map(OsString::from).collect());
+            let mut command = std::process::Command::new(&argv[0]);
+            command.args(&argv[1..]).output().unwrap().stdout
+        };
+        assert_eq!(out(&["printf", "%s\\n", "a b"]), b"a b\nover\n");
+        assert_eq!(out(&["false"]), b"over\n");
+    }
 }

@@ -4,12 +4,13 @@ use crate::blueprint::Blueprint;
 use crate::failure::EngineError;
 use crate::here::Here;
 use crate::options::Command;
-use crate::relay::{self, Ends, OutputLog, Streams};
+use crate::relay::{self, Controls, Ends, Meanwhile, OutputLog, Streams};
 use crate::sweep::run_directory;
 use crate::view::RunNotes;
 use crate::{Engine, inside, layers};
 use agar_core::run::{End, Usage};
 use agar_jail::client::{Keeper, Order, Raising, RunRequest, Running, TalkError, WindowSize};
+use agar_jail::report::RunReport;
 use agar_jail::wire::Raw;
 use agar_store::{NewRun, RunEnd, Sandbox, StoreError, Writer};
 use std::os::fd::AsFd as _;
@@ -118,6 +119,18 @@ impl Packed {
     }
 }
 
+const SIGKILL: i32 = 9;
+
+/// How far a run was followed.
+#[derive(Debug)]
+pub(crate) enum Followed {
+    /// To its end.
+    Over(Ended),
+    /// Until the caller left: it stands still, or has not started. This is its end if nothing in its
+    /// sandbox ever goes on.
+    Left(Ended),
+}
+
 /// How a run went.
 #[derive(Debug)]
 pub(crate) struct Ended {
@@ -138,6 +151,24 @@ impl Ended {
             notes: RunNotes::default(),
             log_bytes: 0,
         }
+    }
+
+    /// A run as its keeper saw it end.
+    fn of(number: u32, report: &RunReport) -> Self {
+        Self {
+            end: report.end.clone(),
+            usage: report.usage,
+            notes: RunNotes::of(report),
+            ..Self::lost(number)
+        }
+    }
+
+    /// A run that the caller ended without waiting for it.
+    pub(crate) fn left(number: u32) -> Self {
+        let mut ended = Self::lost(number);
+        ended.end = End::Signaled { signal: SIGKILL };
+        ended.notes.interrupted = true;
+        ended
     }
 
     /// Whether a limit ended the command, or the walls denied it something.
@@ -172,6 +203,7 @@ pub(crate) struct Sent {
     order: Order,
     log: OutputLog,
     number: u32,
+    alias: String,
 }
 
 impl Sent {
@@ -199,10 +231,18 @@ impl Sent {
         })
     }
 
-    /// Waits until it has started.
-    pub(crate) fn started(self, keeper: &Keeper) -> Result<Started, EngineError> {
+    /// Waits until it has started, unless the caller leaves before.
+    pub(crate) fn started(
+        self,
+        keeper: &Keeper,
+        controls: &mut dyn Controls,
+    ) -> Result<Started, EngineError> {
+        let Some((running, meanwhile)) = started(self.order, keeper, controls)? else {
+            return Err(EngineError::LeftBefore { alias: self.alias });
+        };
         Ok(Started {
-            running: self.order.started(keeper)?,
+            running,
+            meanwhile,
             log: self.log,
             number: self.number,
         })
@@ -222,6 +262,7 @@ impl Sent {
             order: ask(&request)?,
             log: OutputLog::new(directory.join("output"), redact),
             number,
+            alias: sandbox.alias.clone(),
         })
     }
 }
@@ -229,8 +270,34 @@ impl Sent {
 /// A command that has started.
 pub(crate) struct Started {
     running: Running,
+    meanwhile: Meanwhile,
     log: OutputLog,
     number: u32,
+}
+
+/// Waits until what was asked for has started. A caller who leaves takes it back, which the keeper has
+/// to confirm: it may have started by then. Nothing if it has not, or if the caller leaves again.
+pub(crate) fn started(
+    order: Order,
+    keeper: &Keeper,
+    controls: &mut dyn Controls,
+) -> Result<Option<(Running, Meanwhile)>, EngineError> {
+    let mut meanwhile = Meanwhile::default();
+    while meanwhile
+        .leaves_before(keeper.as_fd(), controls)
+        .map_err(EngineError::io("wait for the command to start"))?
+    {
+        if meanwhile.left {
+            return Ok(None);
+        }
+        meanwhile.left = true;
+        // A keeper that is gone is heard of below.
+        drop(order.take_back(keeper));
+    }
+    match order.started(keeper) {
+        Err(error) if meanwhile.left && error.is_not_taken() => Ok(None),
+        running => Ok(Some((running?, meanwhile))),
+    }
 }
 
 /// Waits until a command has started, and follows it to its end.
@@ -239,18 +306,24 @@ pub(crate) fn drive(
     sandbox: &Sandbox,
     sent: Sent,
     streams: Streams<'_>,
-) -> Result<Ended, EngineError> {
-    follow(sandbox, sent.started(keeper)?, streams)
+) -> Result<Followed, EngineError> {
+    let number = sent.number;
+    match sent.started(keeper, streams.controls) {
+        Ok(started) => follow(sandbox, started, streams),
+        Err(EngineError::LeftBefore { .. }) => Ok(Followed::Left(Ended::left(number))),
+        Err(error) => Err(error),
+    }
 }
 
 /// Follows a command to its end, carrying its streams meanwhile.
 pub(crate) fn follow(
     sandbox: &Sandbox,
     started: Started,
-    streams: Streams<'_>,
-) -> Result<Ended, EngineError> {
+    mut streams: Streams<'_>,
+) -> Result<Followed, EngineError> {
     let Started {
         mut running,
+        mut meanwhile,
         mut log,
         number,
     } = started;
@@ -274,41 +347,67 @@ pub(crate) fn follow(
         done: running.done.as_fd(),
         signal: &signal,
         resize: None,
+        window: meanwhile.window,
     };
-    let relayed = relay::relay(ends, streams, &mut log, limit)
+    let relayed = relay::relay(ends, streams.again(), &mut log, limit)
         .map_err(EngineError::io("carry the command's output"))?;
+    meanwhile.left |= relayed.interrupted;
     let kept = log.finish();
-    let report = match running.wait() {
-        Ok(report) => Some(report),
-        Err(error) if error.is_paused() => {
-            return Err(EngineError::LeftRun {
-                alias: sandbox.alias.clone(),
-                number,
-            });
-        }
-        // A keeper that went away under the run is a way to end, not a failure of this command.
-        Err(_) => None,
+    let heard = hear_end(&running, &mut meanwhile, streams.controls)?;
+    let mut ended = match &heard {
+        Heard::End(report) => Ended::of(number, report),
+        Heard::Gone => Ended::lost(number),
+        Heard::Paused => Ended::left(number),
     };
-    let mut notes = report.as_ref().map(RunNotes::of).unwrap_or_default();
-    notes.interrupted = relayed.interrupted;
-    notes.truncated = kept.truncated;
+    ended.notes.interrupted = meanwhile.left;
+    ended.notes.truncated = kept.truncated;
+    ended.log_bytes = kept.bytes;
     if let Some(trouble) = kept.trouble {
-        notes
-            .notes
-            .push(format!("the log is incomplete: {trouble}"));
+        let note = format!("the log is incomplete: {trouble}");
+        ended.notes.notes.push(note);
     }
-    let end = match (relayed.breach, &report) {
-        (Some(breach), _) => End::Stopped { breach },
-        (None, Some(report)) => report.end.clone(),
-        (None, None) => End::Lost,
-    };
-    Ok(Ended {
-        number,
-        end,
-        usage: report.map_or_else(Usage::default, |report| report.usage),
-        notes,
-        log_bytes: kept.bytes,
+    if let Some(breach) = relayed.breach {
+        ended.end = End::Stopped { breach };
+    }
+    Ok(match heard {
+        Heard::End(_) | Heard::Gone => Followed::Over(ended),
+        Heard::Paused => Followed::Left(ended),
     })
+}
+
+/// What is heard of a run that is relayed no longer.
+enum Heard {
+    /// How it ended.
+    End(Box<RunReport>),
+    /// Its keeper is gone.
+    Gone,
+    /// It ends when it goes on, and the caller does not wait for that.
+    Paused,
+}
+
+/// Waits for the end of a run. One that is to end and stands still is waited for, unless it is the
+/// caller who wanted its end, or who leaves now.
+fn hear_end(
+    running: &Running,
+    meanwhile: &mut Meanwhile,
+    controls: &mut dyn Controls,
+) -> Result<Heard, EngineError> {
+    loop {
+        match running.wait() {
+            Ok(report) => return Ok(Heard::End(Box::new(report))),
+            Err(error) if !error.is_paused() => {
+                // A keeper that went away under the run is a way to end, not a failure of this command.
+                return Ok(Heard::Gone);
+            }
+            Err(_) if meanwhile.left => return Ok(Heard::Paused),
+            Err(_) => {}
+        }
+        let leaves = meanwhile.leaves_before(running.done.as_fd(), controls);
+        meanwhile.left = leaves.map_err(EngineError::io("wait for the end of the run"))?;
+        if meanwhile.left {
+            return Ok(Heard::Paused);
+        }
+    }
 }
 
 /// Lines without secrets.

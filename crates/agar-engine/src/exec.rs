@@ -4,7 +4,7 @@ mod study;
 
 use crate::attended::{self, Attended};
 use crate::blueprint::Blueprint;
-use crate::drive::{Ended, Errand, Packed, Sent, Started, follow};
+use crate::drive::{Ended, Errand, Followed, Packed, Sent, Started, follow};
 use crate::experiment::{ExperimentView, Proposal};
 use crate::here::Here;
 use crate::raise::Up;
@@ -70,7 +70,7 @@ fn in_sandbox(
     engine: &Engine,
     (here, found): (&Here, &Sandbox),
     (request, errand): (&ExecRequest, &Errand<'_>),
-    streams: Streams<'_>,
+    mut streams: Streams<'_>,
 ) -> Result<ExecAnswer, EngineError> {
     attended::conclude_in(engine, here, found.id)?;
     let care = Care::of(engine, here, (&request.caller, found))?;
@@ -93,17 +93,22 @@ fn in_sandbox(
     })?;
     let place = (&record, &blueprint);
     let study = Study::of(engine, here, place, request, number)?;
-    let begun = begin((engine, here), up, (packed, number), &streams);
-    let ended = begun.and_then(|(up, started)| Ok((up, follow(&record, started, streams)?)));
-    let (up, mut ended) = match ended {
-        Ok(ended) => ended,
+    let begun = begin((engine, here), up, (packed, number), &mut streams);
+    let followed = begun.and_then(|(up, started)| Ok((up, follow(&record, started, streams)?)));
+    let (up, mut ended) = match followed {
+        Ok((up, Followed::Over(ended))) => (up, ended),
         // It goes on, and its end is written down by whoever comes after it.
-        Err(error @ EngineError::LeftRun { .. }) => {
+        Ok((_, Followed::Left(_))) => {
             study.withdraw();
-            return Err(error);
+            return Err(EngineError::LeftRun {
+                alias: record.alias,
+                number,
+            });
         }
         Err(error) => {
-            here.write(|store| Ended::lost(number).record(engine, store, &record))?;
+            let is_left = matches!(error, EngineError::LeftBefore { .. });
+            let ended = if is_left { Ended::left } else { Ended::lost };
+            here.write(|store| ended(number).record(engine, store, &record))?;
             study.withdraw();
             return Err(error);
         }
@@ -145,13 +150,13 @@ fn begin(
     (engine, here): (&Engine, &Here),
     mut up: Up,
     (packed, number): (Packed, u32),
-    streams: &Streams<'_>,
+    streams: &mut Streams<'_>,
 ) -> Result<(Up, Started), EngineError> {
     let mut tries = TRIES_MAX;
     loop {
         let jail = (&up.keeper, &up.record);
         let sent = Sent::now(here, jail, (packed.clone(), number), streams);
-        match sent.and_then(|sent| sent.started(&up.keeper)) {
+        match sent.and_then(|sent| sent.started(&up.keeper, streams.controls)) {
             Err(EngineError::Talk(error)) if error.is_not_taken() && tries > 0 => {
                 tries -= 1;
                 let (gone, record) = (up.keeper, up.record);

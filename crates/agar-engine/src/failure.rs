@@ -95,6 +95,12 @@ pub enum EngineError {
         /// Where the caller stood.
         position: u64,
     },
+    /// The caller did not want to wait for a command that cannot start now.
+    #[error("left {alias} before the command had started")]
+    LeftBefore {
+        /// The sandbox.
+        alias: String,
+    },
     /// The caller did not want to wait for a run that cannot end now.
     #[error("{alias} is paused: run {number} ends when it goes on")]
     LeftRun {
@@ -289,6 +295,7 @@ impl EngineError {
             | Self::Removed { .. }
             | Self::Busy { .. }
             | Self::LeftQueue { .. }
+            | Self::LeftBefore { .. }
             | Self::LeftRun { .. }
             | Self::Invalid(_)
             | Self::Missing { .. }
@@ -353,7 +360,9 @@ impl Fault for EngineError {
             | Self::Elsewhere { .. }
             | Self::AlreadyThere(_) => Kind::Conflict,
             Self::Inside { .. } => Kind::Refused,
-            Self::LeftQueue { .. } | Self::LeftRun { .. } => Kind::Interrupted,
+            Self::LeftQueue { .. } | Self::LeftBefore { .. } | Self::LeftRun { .. } => {
+                Kind::Interrupted
+            }
             Self::Io { source, .. } if source.kind() == ErrorKind::StorageFull => Kind::Limit,
             Self::Io { .. }
             | Self::Record { .. }
@@ -412,6 +421,7 @@ impl Fault for EngineError {
             | Self::NoSuchRun { .. }
             | Self::Removed { .. }
             | Self::LeftQueue { .. }
+            | Self::LeftBefore { .. }
             | Self::Invalid(_)
             | Self::Missing { .. }
             | Self::Unreadable { .. }

@@ -6,6 +6,7 @@ use crate::failure::EngineError;
 use crate::here::Here;
 use crate::turn::Turn;
 use crate::whereabouts;
+use agar_core::fault::{Fault as _, Kind};
 use agar_core::state::State;
 use agar_sandbox::project::{self, Project};
 use agar_store::{Lookup, Sandbox, Scope};
@@ -69,14 +70,25 @@ fn only(here: &Here) -> Result<Sandbox, EngineError> {
 /// Why something could not be done to a sandbox: that it was removed meanwhile, if it was.
 pub(crate) fn unless_removed(here: &Here, found: &Sandbox, error: EngineError) -> EngineError {
     let is_gone = |state| matches!(state, State::Discarded | State::Collected);
-    // Whoever removes it has the turn until its record says so.
-    drop(Turn::take_if_there(&here.sandbox(found.id)));
+    // Whoever removes it has the turn until its record says so. Who works on it otherwise may have it
+    // for long: what says enough by itself does not wait for them.
+    if !says_enough(error.kind()) {
+        drop(Turn::take_if_there(&here.sandbox(found.id)));
+    }
     let now = here.read(|store| store.sandbox(found.id));
     if !is_gone(found.state) && now.is_ok_and(|now| is_gone(now.state)) {
         let alias = found.alias.clone();
         return EngineError::Removed { alias };
     }
     error
+}
+
+/// Whether a failure of this kind has its reason elsewhere, or in what the record says already.
+const fn says_enough(kind: Kind) -> bool {
+    match kind {
+        Kind::Interrupted | Kind::Undecided | Kind::Conflict | Kind::Invalid | Kind::Limit => true,
+        Kind::NotFound | Kind::Internal | Kind::Refused | Kind::Unsupported => false,
+    }
 }
 
 /// The named ones, or all of the project, or the only one when nothing is said.

@@ -7,7 +7,7 @@ use crate::alive::{Mark, Stay};
 use crate::answer::SandboxView;
 use crate::blueprint::Blueprint;
 use crate::draft::{Draft, draft};
-use crate::drive::{Ended, Errand, Packed, Sent, drive};
+use crate::drive::{Ended, Errand, Followed, Packed, Sent, drive};
 use crate::experiment::{self, Open, Proposal};
 use crate::failure::EngineError;
 use crate::here::Here;
@@ -56,8 +56,6 @@ pub(crate) struct Study {
     pub(crate) open: Option<Open>,
     pub(crate) trouble: Option<String>,
 }
-
-const SIGKILL: i32 = 9;
 
 impl Study {
     /// What the face hears when the jail stands.
@@ -166,27 +164,24 @@ fn recorded(
 /// Nothing that the command started outlives it, and its layers are at rest from here on: the keeper
 /// reports the end of a run only when nothing of it is alive. It takes the jail down when it is let go.
 fn left(
-    ended: Result<Ended, EngineError>,
+    ended: Result<Followed, EngineError>,
     keeper: Keeper,
 ) -> Result<(Ended, Option<Keeper>), EngineError> {
     match ended {
         // Somebody paused it and the caller would not wait: it is over with its jail.
-        Err(EngineError::LeftRun { number, .. }) => {
+        Ok(Followed::Left(ended)) => {
             drop(keeper.stop());
-            let mut ended = Ended::lost(number);
-            ended.end = End::Signaled { signal: SIGKILL };
-            ended.notes.interrupted = true;
             Ok((ended, None))
         }
         Err(error) => {
             drop(keeper.stop());
             Err(error)
         }
-        Ok(ended) if ended.end == End::Lost => {
+        Ok(Followed::Over(ended)) if ended.end == End::Lost => {
             keeper.bury();
             Ok((ended, None))
         }
-        Ok(ended) => Ok((ended, Some(keeper))),
+        Ok(Followed::Over(ended)) => Ok((ended, Some(keeper))),
     }
 }
 

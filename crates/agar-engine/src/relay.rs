@@ -4,9 +4,11 @@
 //! terminal of its own, and this module carries the bytes across, counts them, keeps a bounded log
 //! and passes on what the face has to say meanwhile. One loop, no threads.
 
+mod departure;
 mod log;
 mod pump;
 
+pub(crate) use departure::Meanwhile;
 pub(crate) use log::{LOG_BYTES_MAX, OutputLog, read as read_log};
 pub(crate) use pump::{Ends, relay};
 
@@ -34,6 +36,16 @@ pub enum Sink<'a> {
     Descriptor(BorrowedFd<'a>),
     /// A buffer of the caller.
     Buffer(&'a mut Vec<u8>),
+}
+
+impl Sink<'_> {
+    fn again(&mut self) -> Sink<'_> {
+        match self {
+            Self::Discard => Sink::Discard,
+            Self::Descriptor(to) => Sink::Descriptor(*to),
+            Self::Buffer(buffer) => Sink::Buffer(buffer),
+        }
+    }
 }
 
 /// Something the face wants done to the run while it goes on.
@@ -84,6 +96,21 @@ pub struct Streams<'a> {
 }
 
 impl<'a> Streams<'a> {
+    /// The same streams for one run after the other.
+    pub(crate) fn again(&mut self) -> Streams<'_> {
+        Streams {
+            stdin: match &self.stdin {
+                Source::Empty => Source::Empty,
+                Source::Descriptor(from) => Source::Descriptor(*from),
+                Source::Bytes(bytes) => Source::Bytes(bytes),
+            },
+            stdout: self.stdout.again(),
+            stderr: self.stderr.again(),
+            terminal: self.terminal,
+            controls: &mut *self.controls,
+        }
+    }
+
     /// Nothing to read, and nobody who hears: the record of the run is all there is.
     pub fn unheard(controls: &'a mut dyn Controls) -> Self {
         Self {

@@ -6,7 +6,7 @@ use super::{report_file, trial};
 use crate::Engine;
 use crate::alive::{Mark, Stay};
 use crate::blueprint::{Blueprint, Copy};
-use crate::drive::{Errand, Sent, drive};
+use crate::drive::{Errand, Followed, Sent, drive};
 use crate::failure::EngineError;
 use crate::here::Here;
 use crate::options::Command;
@@ -133,13 +133,19 @@ impl<'a> Place<'a> {
         let streams = Streams::unheard(controls);
         let sent = Sent::now(here, (&keeper, &self.record), (packed, number), &streams);
         let ended = match sent.and_then(|sent| drive(&keeper, &self.record, sent, streams)) {
-            Ok(ended) => ended,
+            Ok(Followed::Over(ended)) => {
+                keeper.bury();
+                ended
+            }
+            Ok(Followed::Left(ended)) => {
+                drop(keeper.stop());
+                ended
+            }
             Err(error) => {
                 drop(keeper.stop());
                 return Err(error);
             }
         };
-        keeper.bury();
         let output = crate::drive::output(&here.sandbox(self.record.id), number);
         let output = output.unwrap_or_default();
         let interrupted = ended.notes.interrupted;

@@ -35,6 +35,8 @@ pub(crate) struct Ends<'a> {
     pub(crate) signal: &'a dyn Fn(i32),
     /// How to resize a terminal that is not at hand.
     pub(crate) resize: Option<&'a dyn Fn(WindowSize)>,
+    /// A size that the caller's terminal got since the run was asked for.
+    pub(crate) window: Option<WindowSize>,
 }
 
 /// What the relay saw.
@@ -187,6 +189,9 @@ impl<'a, 'e> Pump<'a, 'e> {
             limit,
             relayed: Relayed::default(),
         };
+        if let Some(size) = ends.window {
+            pump.resize(size);
+        }
         match streams.stdin {
             Source::Empty => pump.end_input(),
             Source::Bytes(bytes) => {
@@ -353,7 +358,10 @@ impl<'a, 'e> Pump<'a, 'e> {
                     seen,
                     culprit: None,
                 });
-                (self.signal)(SIGKILL);
+                // One that has ended, or stands still, has been told.
+                if !self.is_done {
+                    (self.signal)(SIGKILL);
+                }
                 usize::try_from(left).unwrap_or(count).min(count)
             }
             Some(_) | None => count,

@@ -9,6 +9,7 @@ mod checking;
 mod clearing;
 mod compiling;
 mod crowding;
+mod departing;
 mod desk;
 mod enduring;
 mod evolution;

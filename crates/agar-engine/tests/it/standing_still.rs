@@ -146,14 +146,14 @@ fn rotated(sandbox: &std::path::Path) -> bool {
 }
 
 /// A sandbox with something in it, and its keeper.
-struct Stage {
-    yard: Yard,
-    directory: PathBuf,
+pub(crate) struct Stage {
+    pub(crate) yard: Yard,
+    pub(crate) directory: PathBuf,
     socket: PathBuf,
 }
 
 impl Stage {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let yard = Yard::new();
         yard.create("calm-fern");
         yard.say("calm-fern", "sleep 1000 >/dev/null 2>&1 &");
@@ -166,7 +166,7 @@ impl Stage {
         }
     }
 
-    fn keeper(&self) -> Keeper {
+    pub(crate) fn keeper(&self) -> Keeper {
         Keeper::connect(&self.socket, &self.directory).unwrap()
     }
 
@@ -176,14 +176,14 @@ impl Stage {
     }
 
     /// Waits until the run of this number is about to be sent to the keeper.
-    fn await_run(&self, number: u32) {
+    pub(crate) fn await_run(&self, number: u32) {
         let run = self.directory.join(format!("runs/{number}"));
         wait::until("the run to be made", || run.exists());
     }
 }
 
 /// Runs a command as another process would.
-fn say(desk: &Desk, script: &str) -> Result<String, EngineError> {
+pub(crate) fn say(desk: &Desk, script: &str) -> Result<String, EngineError> {
     let request = ExecRequest {
         sandbox: Some("calm-fern".to_owned()),
         command: Command::new(["sh", "-c", script]),
