@@ -5,10 +5,12 @@
 //! with its last output. Neither is a run: nothing that is typed or shown is kept. The journal says
 //! that a terminal was opened.
 
+mod ask;
+
 use crate::blueprint::Blueprint;
 use crate::drive::{self, Errand};
 use crate::here::Here;
-use crate::relay::{self, Controls, Ends, Meanwhile, NoControls, OutputLog, Sink};
+use crate::relay::{self, Controls, Ends, Meanwhile, NoControls, OutputLog};
 use crate::turn::Turn;
 use crate::{Command, Engine, EngineError, SandboxView, Streams, WindowSize};
 use crate::{attended, find, raise, view};
@@ -71,9 +73,6 @@ const ANSWER_MS_MAX: u64 = 5_000;
 
 /// How long it may take to open a terminal: it reads the person's settings.
 const OPENING_MS_MAX: u64 = 30_000;
-
-/// How much it may say.
-const ANSWER_BYTES_MAX: u64 = 64 << 10;
 
 /// The number under which the keeper knows the terminal that it holds.
 const PLAIN: u32 = VIEWERS;
@@ -176,43 +175,6 @@ fn tmux(engine: &Engine, blueprint: &Blueprint) -> Option<PathBuf> {
     (found && socket.as_os_str().len() <= SOCKET_PATH_MAX).then_some(socket)
 }
 
-/// What a short command had to say.
-struct Said {
-    output: String,
-    /// It was ended before it had said everything.
-    gave_up: bool,
-}
-
-/// The last that a short command says if it is not ended before.
-const OVER: &str = "over";
-
-/// The command, and a last word after it. How long it took tells less: its keeper measures that, and
-/// what stands still meanwhile has more time.
-fn saying_when_over(argv: Vec<OsString>) -> Vec<OsString> {
-    let script = format!("\"$@\"; echo {OVER}");
-    let shell = ["/bin/sh", "-c", &script, "sh"].map(OsString::from);
-    shell.into_iter().chain(argv).collect()
-}
-
-impl Said {
-    fn of(output: &[u8]) -> Self {
-        let output = String::from_utf8_lossy(output);
-        let whole = output.strip_suffix(&format!("{OVER}\n"));
-        Self {
-            gave_up: whole.is_none(),
-            output: whole.unwrap_or(&output).to_owned(),
-        }
-    }
-
-    /// It was never asked.
-    fn nothing() -> Self {
-        Self {
-            output: String::new(),
-            gave_up: true,
-        }
-    }
-}
-
 /// A sandbox that is up, and what it takes to start something in it.
 struct Desk<'a> {
     engine: &'a Engine,
@@ -269,49 +231,6 @@ impl<'a> Desk<'a> {
         argv.push(socket.into());
         argv.extend(words.iter().map(OsString::from));
         argv
-    }
-
-    /// What a short command printed. One that does not end is ended: a tmux inside that was stopped
-    /// does not answer.
-    fn ask(
-        &self,
-        argv: Vec<OsString>,
-        patience_ms: u64,
-        controls: &mut dyn Controls,
-    ) -> Result<Said, EngineError> {
-        let request = RunRequest {
-            timeout_ms: Some(patience_ms),
-            ..self.request(saying_when_over(argv), self.viewer(), None)?
-        };
-        let order = self.keeper.order(&request)?;
-        let Some((mut running, meanwhile)) = drive::started(order, &self.keeper, controls)? else {
-            return Ok(Said::nothing());
-        };
-        let ends = Ends {
-            stdin: running.stdin.take(),
-            stdout: running.stdout.take(),
-            stderr: running.stderr.take(),
-            terminal: None,
-            // Its end counts, not that of its output: it hands that to the tmux it asks.
-            done: running.done.as_fd(),
-            signal: &|signal| drop(running.signal(signal)),
-            resize: None,
-            window: meanwhile.window,
-        };
-        let mut output = Vec::new();
-        let streams = Streams {
-            stdout: Sink::Buffer(&mut output),
-            ..Streams::unheard(controls)
-        };
-        relay::relay(
-            ends,
-            streams,
-            &mut OutputLog::nowhere(),
-            Some(ANSWER_BYTES_MAX),
-        )
-        .map_err(EngineError::io("hear what the sandbox's tmux says"))?;
-        running.over()?;
-        Ok(Said::of(&output))
     }
 
     /// How many look at the session; nothing if there is none.
@@ -515,33 +434,4 @@ fn show(
     // A keeper that went away under the viewer is a way to end.
     drop(running.over());
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn whoever_was_ended_gave_up_and_whoever_had_nothing_to_say_did_not() {
-        let said = |output: &[u8]| {
-            let said = Said::of(output);
-            (said.output, said.gave_up)
-        };
-        assert_eq!(said(b""), (String::new(), true));
-        assert_eq!(said(b"sandbox_x 1\n"), ("sandbox_x 1\n".to_owned(), true));
-        assert_eq!(said(b"over\n"), (String::new(), false));
-        let whole = ("sandbox_x 1\n".to_owned(), false);
-        assert_eq!(said(b"sandbox_x 1\nover\n"), whole);
-    }
-
-    #[test]
-    fn a_command_says_when_it_is_over_whatever_came_of_it() {
-        let out = |words: &[&str]| {
-            let argv = saying_when_over(words.iter().map(OsString::from).collect());
-            let mut command = std::process::Command::new(&argv[0]);
-            command.args(&argv[1..]).output().unwrap().stdout
-        };
-        assert_eq!(out(&["printf", "%s\\n", "a b"]), b"a b\nover\n");
-        assert_eq!(out(&["false"]), b"over\n");
-    }
 }

@@ -7,6 +7,7 @@ mod browsing;
 mod cells;
 mod compiling;
 mod crowd;
+mod departing;
 #[cfg(test)]
 mod endpoint;
 mod evolving;
