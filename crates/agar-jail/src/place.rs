@@ -18,14 +18,16 @@ pub(crate) struct Place {
     path: PathBuf,
 }
 
-/// What becomes of links on the way to a place. The place itself is never looked for behind one.
+/// What becomes of links on the way to a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Links {
-    /// They are followed, and what they lead to lies in the tree: machines have links where others
-    /// have directories.
+    /// They are followed, and what they lead to lies in the tree: machines have links where others have
+    /// directories, and people leave one where they moved a directory. The place itself is never looked
+    /// for behind one.
     Within,
-    /// There must be none: where a copy-on-write tree lies was settled when its sandbox was made, and a
-    /// link that was laid since may be a process's inside.
+    /// The same, and the place itself may be behind one.
+    Through,
+    /// There must be none.
     Refused,
 }
 
@@ -57,16 +59,20 @@ impl Place {
 
     /// A directory of the tree that has its root here, made with all that is missing on the way to it.
     pub(crate) fn make(&self, path: &Path) -> Result<Self, Failed> {
-        if let Some(there) = self.seek(path, Links::Refused)? {
+        self.make_with(path, Links::Within)
+    }
+
+    fn make_with(&self, path: &Path, links: Links) -> Result<Self, Failed> {
+        if let Some(there) = self.seek(path, links)? {
             return Ok(there);
         }
         let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(lost(path, Errno::NOENT));
         };
-        let above = self.make(above)?;
+        let above = self.make_with(above, Links::Through)?;
         mkdirat(&above.place, name, Mode::from_raw_mode(0o755))
             .during(|| format!("make {}", path.display()))?;
-        self.find(path, Links::Refused)
+        self.find(path, links)
     }
 
     fn named(place: OwnedFd, path: &Path) -> Self {
@@ -77,6 +83,7 @@ impl Place {
     fn walk(&self, path: &Path, links: Links) -> Result<OwnedFd, Errno> {
         let (flags, resolve) = match links {
             Links::Within => (OFlags::NOFOLLOW, ResolveFlags::IN_ROOT),
+            Links::Through => (OFlags::empty(), ResolveFlags::IN_ROOT),
             Links::Refused => (
                 OFlags::empty(),
                 ResolveFlags::IN_ROOT | ResolveFlags::NO_SYMLINKS,

@@ -1,6 +1,7 @@
 //! The flow of the first seed: suggest, try, look, decide, learn.
 
 use super::{id_in, json, served, wait_for};
+use agar_testkit::wait;
 use serde_json::json as value;
 
 #[test]
@@ -24,11 +25,11 @@ fn a_suggestion_is_tried_applied_and_remembered() {
     assert_eq!(status["output"], value!(["hello"]));
     assert_eq!(status["metrics"]["exitCode"], 0);
     assert!(!world.has("made.txt"), "nothing is applied yet");
-    let memory = json(&client.get(&format!("/api/memory/sandbox/{id}")).expect(200));
-    assert!(
-        !memory["memories"].as_array().unwrap().is_empty(),
-        "{memory}"
-    );
+    // Its outcome is on record a moment before what it teaches.
+    wait::until("memory to know of it", || {
+        let memory = json(&client.get(&format!("/api/memory/sandbox/{id}")).expect(200));
+        !memory["memories"].as_array().unwrap().is_empty()
+    });
     let body = value!({ "decision": "accept", "feedback": "friendly" }).to_string();
     let done = client
         .post(&format!("/api/sandbox/{id}/finalize"), &body)
