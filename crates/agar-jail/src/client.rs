@@ -55,7 +55,7 @@ pub struct KeeperConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Lifetime {
-    /// Until the first run ends or the client that started it goes away.
+    /// Until the run ends that the client who started it asks for, or that client goes away.
     OneRun,
     /// Until the client that started it goes away, unless that has it stay ([`Keeper::stay`]).
     UntilLeft,
