@@ -20,6 +20,7 @@ use rustix::fd::AsFd as _;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Asks for the terminal of a sandbox.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -73,6 +74,10 @@ const ANSWER_MS_MAX: u64 = 5_000;
 
 /// How long it may take to open a terminal: it reads the person's settings.
 const OPENING_MS_MAX: u64 = 30_000;
+
+/// How long whoever leaves a terminal waits for it to be there: what was typed before is for the shell on
+/// it. A snapshot, for which it stands still, is over by then.
+const GRACE: Duration = Duration::from_secs(2);
 
 /// The number under which the keeper knows the terminal that it holds.
 const PLAIN: u32 = VIEWERS;
@@ -338,7 +343,7 @@ impl<'a> Desk<'a> {
         let shell = shell.map_or_else(|| "/bin/sh".into(), OsString::from);
         let request = self.request(vec![shell], PLAIN, Some(window))?;
         let order = self.keeper.order_terminal(&request)?;
-        let started = drive::started(order, &self.keeper, streams.controls)?;
+        let started = drive::started_for(GRACE, order, &self.keeper, streams.controls)?;
         let Some((running, meanwhile)) = started else {
             return Ok(());
         };
@@ -427,7 +432,7 @@ fn show(
         done: running.done.as_fd(),
         signal,
         resize,
-        window: meanwhile.window,
+        meanwhile,
     };
     relay::relay(ends, streams.again(), &mut OutputLog::nowhere(), None)
         .map_err(EngineError::io("carry what the terminal shows"))?;

@@ -15,6 +15,7 @@ use agar_jail::wire::Raw;
 use agar_store::{NewRun, RunEnd, Sandbox, StoreError, Writer};
 use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// A command that somebody wants to run, checked.
 #[derive(Debug)]
@@ -282,13 +283,31 @@ pub(crate) fn started(
     keeper: &Keeper,
     controls: &mut dyn Controls,
 ) -> Result<Option<(Running, Meanwhile)>, EngineError> {
+    started_for(Duration::ZERO, order, keeper, controls)
+}
+
+/// The same for a caller who may have typed something before leaving: for so long it is waited for, and
+/// then that is handed over before the caller leaves.
+pub(crate) fn started_for(
+    grace: Duration,
+    order: Order,
+    keeper: &Keeper,
+    controls: &mut dyn Controls,
+) -> Result<Option<(Running, Meanwhile)>, EngineError> {
+    const DOING: &str = "wait for the command to start";
     let mut meanwhile = Meanwhile::default();
     while meanwhile
         .leaves_before(keeper.as_fd(), controls)
-        .map_err(EngineError::io("wait for the command to start"))?
+        .map_err(EngineError::io(DOING))?
     {
         if meanwhile.left {
             return Ok(None);
+        }
+        if !grace.is_zero()
+            && Meanwhile::is_ready_within(keeper.as_fd(), grace).map_err(EngineError::io(DOING))?
+        {
+            meanwhile.is_leaving = true;
+            break;
         }
         meanwhile.left = true;
         // A keeper that is gone is heard of below.
@@ -347,7 +366,7 @@ pub(crate) fn follow(
         done: running.done.as_fd(),
         signal: &signal,
         resize: None,
-        window: meanwhile.window,
+        meanwhile,
     };
     let relayed = relay::relay(ends, streams.again(), &mut log, limit)
         .map_err(EngineError::io("carry the command's output"))?;

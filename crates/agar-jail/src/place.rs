@@ -70,8 +70,11 @@ impl Place {
             return Err(lost(path, Errno::NOENT));
         };
         let above = self.make_with(above, Links::Through)?;
-        mkdirat(&above.place, name, Mode::from_raw_mode(0o755))
-            .during(|| format!("make {}", path.display()))?;
+        let made = mkdirat(&above.place, name, Mode::from_raw_mode(0o755));
+        made.during(|| match made {
+            Err(Errno::ROFS) => format!("make {}, since it is read-only there", path.display()),
+            Ok(()) | Err(_) => format!("make {}", path.display()),
+        })?;
         self.find(path, links)
     }
 

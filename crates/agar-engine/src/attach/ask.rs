@@ -73,7 +73,7 @@ impl Desk<'_> {
             done: running.done.as_fd(),
             signal: &|signal| drop(running.signal(signal)),
             resize: None,
-            window: meanwhile.window,
+            meanwhile,
         };
         let mut output = Vec::new();
         let streams = Streams {

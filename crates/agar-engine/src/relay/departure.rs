@@ -1,10 +1,11 @@
 //! Waiting for a command that does not run yet, which its caller need not do for ever.
 
 use super::{Control, Controls, WindowSize};
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::io;
 use std::os::fd::BorrowedFd;
+use std::time::Duration;
 
 /// What a caller said while there was nothing to relay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -13,6 +14,8 @@ pub(crate) struct Meanwhile {
     pub(crate) window: Option<WindowSize>,
     /// It did not want to wait any longer.
     pub(crate) left: bool,
+    /// It leaves as soon as what it typed before is handed over.
+    pub(crate) is_leaving: bool,
     /// It has gone, and has nothing more to say.
     heard_out: bool,
 }
@@ -31,6 +34,19 @@ impl Meanwhile {
             };
             if self.hears_goodbye(events, controls) {
                 return Ok(true);
+            }
+        }
+    }
+
+    /// Waits so long until something can be read. Whether it can.
+    pub(crate) fn is_ready_within(ready: BorrowedFd<'_>, patience: Duration) -> io::Result<bool> {
+        let mut fds = [PollFd::from_borrowed_fd(ready, PollFlags::IN)];
+        let patience = Timespec::try_from(patience).ok();
+        loop {
+            match poll(&mut fds, patience.as_ref()) {
+                Ok(count) => return Ok(count > 0),
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(errno.into()),
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The loop that carries bytes between a caller and a run.
 
 use super::log::OutputLog;
-use super::{Control, Controls, Sink, Source, Streams, WindowSize};
+use super::{Control, Controls, Meanwhile, Sink, Source, Streams, WindowSize};
 use agar_core::limits::{Breach, Resource};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FileType, OFlags};
@@ -35,8 +35,8 @@ pub(crate) struct Ends<'a> {
     pub(crate) signal: &'a dyn Fn(i32),
     /// How to resize a terminal that is not at hand.
     pub(crate) resize: Option<&'a dyn Fn(WindowSize)>,
-    /// A size that the caller's terminal got since the run was asked for.
-    pub(crate) window: Option<WindowSize>,
+    /// What the caller said since the run was asked for.
+    pub(crate) meanwhile: Meanwhile,
 }
 
 /// What the relay saw.
@@ -189,7 +189,7 @@ impl<'a, 'e> Pump<'a, 'e> {
             limit,
             relayed: Relayed::default(),
         };
-        if let Some(size) = ends.window {
+        if let Some(size) = ends.meanwhile.window {
             pump.resize(size);
         }
         match streams.stdin {
@@ -199,6 +199,9 @@ impl<'a, 'e> Pump<'a, 'e> {
                 pump.end_input();
             }
             Source::Descriptor(from) => pump.source = Source::Descriptor(from),
+        }
+        if ends.meanwhile.is_leaving {
+            pump.stop();
         }
         Ok(pump)
     }
@@ -379,17 +382,19 @@ impl<'a, 'e> Pump<'a, 'e> {
             match control {
                 Control::Signal(signal) => self.pass_signal(signal),
                 Control::Resize(size) => self.resize(size),
-                Control::Stop => {
-                    self.catch_up();
-                    self.relayed.interrupted = true;
-                    (self.signal)(SIGKILL);
-                    self.lanes.iter_mut().for_each(Lane::abandon);
-                }
+                Control::Stop => self.stop(),
             }
         }
         // A descriptor that is ready for ever and has nothing to say would spin the loop.
         let closed = events.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL);
         self.heard_out |= closed && !heard;
+    }
+
+    fn stop(&mut self) {
+        self.catch_up();
+        self.relayed.interrupted = true;
+        (self.signal)(SIGKILL);
+        self.lanes.iter_mut().for_each(Lane::abandon);
     }
 
     /// Passes on what was typed before the end, as far as that goes without waiting: whoever leaves a

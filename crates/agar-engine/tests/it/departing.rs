@@ -7,15 +7,17 @@ use agar_core::fault::{Fault as _, Kind};
 use agar_core::limits::{Limits, Resource};
 use agar_core::run::End;
 use agar_core::size::Bytes;
+use agar_engine::attach::{AttachRequest, look, prepare};
 use agar_engine::exec::{ExecAnswer, ExecRequest, exec};
 use agar_engine::list::{ListRequest, list};
-use agar_engine::relay::{Control, Controls, Sink, Streams};
+use agar_engine::relay::{Control, Controls, Sink, Source, Streams, WindowSize};
 use agar_engine::run::{Afterwards, RunAnswer, RunRequest, run};
 use agar_engine::{Command, EngineError, SandboxOptions};
 use agar_jail::client::Keeper;
 use agar_testkit::wait;
 use rustix::fs::{FlockOperation, flock};
 use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{Signal, kill_process};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::time::Duration;
@@ -103,6 +105,46 @@ fn what_is_said_of_a_paused_sandbox_does_not_wait_for_whoever_works_on_it() {
     );
     drop(turn);
     stage.keeper().resume().unwrap();
+}
+
+#[test]
+fn what_was_typed_right_before_leaving_a_terminal_arrives_although_its_keeper_was_slow() {
+    let stage = Stage::new();
+    let desk = &stage.yard.desk;
+    let request = AttachRequest {
+        plain: true,
+        shell: Some("/bin/sh".into()),
+        ..AttachRequest::default()
+    };
+    let ready = prepare(&desk.engine(), &request).unwrap();
+    let (mut caller, tell) = leaver();
+    let told = caller.0.try_clone().unwrap();
+    let (keys, keyboard) = pipe_with(PipeFlags::CLOEXEC).unwrap();
+    rustix::io::write(&keyboard, b"echo typed >made\n").unwrap();
+    leave(&tell);
+    let keeper = stage.pid();
+    kill_process(keeper, Signal::STOP).unwrap();
+    std::thread::scope(|scope| {
+        let looking = scope.spawn(|| {
+            let streams = Streams {
+                stdin: Source::Descriptor(keys.as_fd()),
+                terminal: Some(WindowSize {
+                    rows: 24,
+                    columns: 80,
+                }),
+                ..Streams::unheard(&mut caller)
+            };
+            look(&desk.engine(), &ready, streams)
+        });
+        wait::until("it to want to leave", || {
+            matches!(rustix::io::ioctl_fionread(&told), Ok(0))
+        });
+        kill_process(keeper, Signal::CONT).unwrap();
+        assert!(!looking.join().unwrap().unwrap().over, "it goes on");
+    });
+    wait::until("what was typed to have been done", || {
+        say(desk, "cat made").is_ok_and(|made| made == "typed\n")
+    });
 }
 
 /// A pipe that takes nothing until it is read from.

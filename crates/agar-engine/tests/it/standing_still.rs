@@ -170,7 +170,7 @@ impl Stage {
         Keeper::connect(&self.socket, &self.directory).unwrap()
     }
 
-    fn pid(&self) -> Pid {
+    pub(crate) fn pid(&self) -> Pid {
         let state = self.yard.desk.home().join(".local/state/agar");
         keepers::of_sandbox(&state, &self.directory).unwrap()
     }

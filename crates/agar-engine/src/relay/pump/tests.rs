@@ -45,7 +45,7 @@ impl World {
             done: done.as_fd(),
             signal: &signal,
             resize: None,
-            window: None,
+            meanwhile: Meanwhile::default(),
         };
         let relayed = relay(ends, streams, &mut self.log, limit).unwrap();
         self.child.wait().unwrap();
