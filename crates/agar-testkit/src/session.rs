@@ -170,7 +170,8 @@ impl Drop for Session {
 }
 
 /// Starts the program with the terminal as its controlling one. `setsid` does what would need
-/// unsafe code between fork and exec here.
+/// unsafe code between fork and exec here. Whoever starts tests in the background has them ignore the
+/// keys of a terminal, which `env` undoes.
 fn on_terminal(inner: &Command, slave: &OwnedFd) -> Child {
     let copy = || {
         slave
@@ -178,9 +179,9 @@ fn on_terminal(inner: &Command, slave: &OwnedFd) -> Child {
             .map(Stdio::from)
             .expect("the terminal can be shared")
     };
-    let mut outer = Command::new("setsid");
+    let mut outer = Command::new("env");
     outer
-        .args(["--ctty", "--"])
+        .args(["--default-signal=INT,QUIT,HUP", "setsid", "--ctty", "--"])
         .arg(inner.get_program())
         .args(inner.get_args())
         .env_clear();
