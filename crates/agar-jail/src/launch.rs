@@ -130,12 +130,16 @@ fn close_but(report: i32) -> Result<(), i32> {
     Ok(())
 }
 
-/// A new program expects every signal to be deliverable and to do what it does by default.
+/// The kernel has no more signals than this.
+const LAST_SIGNAL: i32 = 64;
+
+/// A new program expects every signal to be deliverable and to do what it does by default. This process
+/// ignores what whoever made the sandbox ignored, such as interrupts if that was done in the background.
 fn default_signals() {
-    // Handlers end with `execve` by themselves; what is ignored stays so, and of that there is only
-    // what Rust's own start-up ignores.
-    // SAFETY: SIG_DFL is a valid disposition for this signal.
-    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
+    for signal in 1..=LAST_SIGNAL {
+        // SAFETY: SIG_DFL is a valid disposition for every signal; those that nobody may set are refused.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
     // SAFETY: a signal set is plain data; sigemptyset then gives it its proper value.
     let mut none: libc::sigset_t = unsafe { std::mem::zeroed() };
     // SAFETY: the set is a valid object of this function.

@@ -205,6 +205,25 @@ fn the_window_keys_and_letters_arrive_as_they_are() {
 }
 
 #[test]
+fn what_runs_inside_ignores_nothing_that_whoever_made_the_sandbox_ignored() {
+    let world = repository();
+    let agar = world.program().display();
+    let words = "create --name calm-fern";
+    world
+        .sh(&format!("trap '' INT QUIT HUP PIPE; exec '{agar}' {words}"))
+        .success();
+    let words = "exec calm-fern -- grep SigIgn /proc/self/status";
+    let told = world.sh(&format!("trap '' INT QUIT HUP PIPE; exec '{agar}' {words}"));
+    let told = told.success().stdout;
+    let ignored = told.trim().rsplit('\t').next().unwrap_or_default();
+    let ignored = u64::from_str_radix(ignored, 16).unwrap_or(u64::MAX);
+    // Two belong to the C library, which lets nobody set them.
+    let its_own = 1 << 31 | 1 << 32;
+    assert_eq!(ignored & !its_own, 0, "{told}");
+    world.agar(["rm", "--force"]).success();
+}
+
+#[test]
 fn a_terminal_that_nobody_looked_at_can_be_joined_later() {
     for (flags, kind) in [
         (&["--json"][..], "tmux"),
