@@ -1,6 +1,7 @@
 //! What a failure, a crash or a race cuts short is not taken for finished, and so is not given up.
 
 use crate::desk::{Desk, capture};
+use crate::returning::OthersTurn;
 use crate::travelling::Yard;
 use agar_core::fault::{Fault as _, Kind};
 use agar_core::run::End;
@@ -15,9 +16,7 @@ use agar_engine::restore::{RestoreRequest, restore};
 use agar_engine::run::{Afterwards, RunRequest, run};
 use agar_engine::{Command, EngineError};
 use agar_testkit::{keepers, wait};
-use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Signal, kill_process};
-use std::os::unix::fs::MetadataExt as _;
 use std::process::Stdio;
 
 fn git(desk: &Desk, words: &[&str]) {
@@ -234,26 +233,13 @@ fn what_was_started_while_an_application_waited_is_not_ended_by_it() {
     let yard = Yard::new();
     yard.create("calm-fern");
     yard.say("calm-fern", "echo x > x");
-    let directory = yard.desk.home().join(".local/state/agar/sandboxes");
-    let turn = directory.join(yard.id("calm-fern")).join("turn");
-    let turn = fs_err::OpenOptions::new()
-        .create(true)
-        .write(true)
-        .truncate(false)
-        .open(turn)
-        .unwrap();
-    let inode = format!(":{} ", turn.metadata().unwrap().ino());
-    flock(&turn, FlockOperation::LockExclusive).unwrap();
+    let turn = OthersTurn::take(&yard, "calm-fern");
     std::thread::scope(|scope| {
         let desk = &yard.desk;
         let applying = scope.spawn(|| apply(&desk.engine(), &ApplyRequest::default()));
-        let waits = |line: &str| line.contains("->") && line.contains(&inode);
-        wait::until("it to wait for its turn", || {
-            let locks = fs_err::read_to_string("/proc/locks").unwrap();
-            locks.lines().any(waits)
-        });
+        turn.await_next("it to wait for its turn");
         yard.say("calm-fern", "sleep 1000 >/dev/null 2>&1 &");
-        flock(&turn, FlockOperation::Unlock).unwrap();
+        turn.give_up();
         let refused = applying.join().unwrap().unwrap_err();
         assert_eq!(refused.kind(), Kind::Conflict, "{refused}");
     });

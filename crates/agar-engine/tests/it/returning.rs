@@ -71,20 +71,45 @@ fn where_something_runs_everything_is_kept_before_a_return() {
     );
 }
 
+/// The turn at a sandbox, which somebody else has.
+pub(crate) struct OthersTurn {
+    lock: fs_err::File,
+}
+
+impl OthersTurn {
+    pub(crate) fn take(yard: &Yard, alias: &str) -> Self {
+        let sandboxes = yard.desk.home().join(".local/state/agar/sandboxes");
+        let lock = fs_err::OpenOptions::new()
+            .create(true)
+            .write(true)
+            .truncate(false)
+            .open(sandboxes.join(yard.id(alias)).join("turn"))
+            .unwrap();
+        flock(&lock, FlockOperation::LockExclusive).unwrap();
+        Self { lock }
+    }
+
+    /// Waits until the next one waits for it.
+    pub(crate) fn await_next(&self, what: &str) {
+        let inode = format!(":{} ", self.lock.metadata().unwrap().ino());
+        wait::until(what, || {
+            let locks = fs_err::read_to_string("/proc/locks").unwrap();
+            locks
+                .lines()
+                .any(|line| line.contains("->") && line.contains(&inode))
+        });
+    }
+
+    pub(crate) fn give_up(&self) {
+        flock(&self.lock, FlockOperation::Unlock).unwrap();
+    }
+}
+
 #[test]
 fn what_was_started_while_others_were_removed_is_not_ended_without_force() {
     let yard = Yard::new();
     yard.create("calm-fern");
-    let directory = yard.desk.home().join(".local/state/agar/sandboxes");
-    let turn = directory.join(yard.id("calm-fern")).join("turn");
-    let turn = fs_err::OpenOptions::new()
-        .create(true)
-        .write(true)
-        .truncate(false)
-        .open(turn)
-        .unwrap();
-    let inode = format!(":{} ", turn.metadata().unwrap().ino());
-    flock(&turn, FlockOperation::LockExclusive).unwrap();
+    let turn = OthersTurn::take(&yard, "calm-fern");
     std::thread::scope(|scope| {
         let removal = scope.spawn(|| {
             let request = RemoveRequest {
@@ -93,13 +118,9 @@ fn what_was_started_while_others_were_removed_is_not_ended_without_force() {
             };
             remove(&yard.desk.engine(), &request)
         });
-        let waits = |line: &str| line.contains("->") && line.contains(&inode);
-        wait::until("it has looked, and waits for its turn", || {
-            let locks = fs_err::read_to_string("/proc/locks").unwrap();
-            locks.lines().any(waits)
-        });
+        turn.await_next("it has looked, and waits for its turn");
         yard.say("calm-fern", "sleep 1000 >/dev/null 2>&1 &");
-        flock(&turn, FlockOperation::Unlock).unwrap();
+        turn.give_up();
         let refused = removal.join().unwrap().unwrap_err();
         assert_eq!(refused.kind(), Kind::Conflict, "{refused}");
     });
